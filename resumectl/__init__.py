@@ -1,0 +1,3 @@
+"""Make any per-item shell command resumable."""
+
+__version__ = "0.1.0"

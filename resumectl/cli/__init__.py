@@ -1,0 +1,141 @@
+"""Options in, one call, an exit status out.  The one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+from ..lines import JournalError
+from ..program import Unusable
+
+
+class Refusal(Exception):
+    """What was asked for is not done; `code` is the exit code (2: usage)."""
+
+    def __init__(self, message: str, code: int = 2) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Interrupted(BaseException):
+    """A signal that asked us to stop while nothing of ours was running yet."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def main() -> None:
+    """The program.  Never returns: ends by an exit code, or by the signal that stopped it."""
+    fill_standard_streams()
+    try:
+        code = _run(sys.argv[1:])
+    except Interrupted as stopped:
+        die(stopped.number)
+    except KeyboardInterrupt:
+        die(signal.SIGINT)
+    if code == 128 + signal.SIGPIPE:
+        die(signal.SIGPIPE)
+    _flush()
+    os._exit(code) if code < 128 else die(code - 128)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    import typer
+
+    from .app import app
+
+    try:
+        return app(list(arguments), prog_name="resumectl", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        message = error.format_message().rstrip(".")
+        return complain(f"{message[:1].lower()}{message[1:]}; see resumectl{_verb(arguments)} --help", 2)
+    except (Refusal, Unusable, JournalError) as error:
+        return complain(str(error), error.code)
+    except typer.Abort:
+        return complain("nothing was done; answer y, or use --yes", 1)
+    except BrokenPipeError:
+        return 128 + signal.SIGPIPE
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        return complain("this is a bug in resumectl; please report it with the lines above", 70)
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    return f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
+
+
+def complain(message: str, code: int) -> int:
+    """Say what is wrong on standard error, in the house's form; return the code."""
+    tell(f"resumectl: {message}")
+    return code
+
+
+def tell(text: str) -> None:
+    """A line on standard error, whatever its encoding and whether anybody reads it."""
+    encoding = os.device_encoding(2) or "utf-8"
+    try:
+        os.write(2, text.encode(encoding, "backslashreplace") + b"\n")
+    except OSError:
+        pass
+
+
+def put(text: str) -> None:
+    """A line on standard output, its undecodable bytes as they are."""
+    put_bytes(text.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def put_bytes(data: bytes) -> None:
+    """Raises BrokenPipeError when the reader has gone."""
+    sys.stdout.buffer.write(data)
+
+
+def shown_id(id: bytes) -> bytes:
+    """An id for a terminal: nothing in it can move the cursor."""
+    from ..report import shown
+
+    return shown(id, limit=len(id) or 1).encode()
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        die(signal.SIGPIPE)
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def fill_standard_streams() -> None:
+    """Put /dev/null on a closed standard stream: else the journal would get its number."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)
+
+
+def die(number: int) -> None:
+    """End by a signal, so that the loops around us stop too."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    signal.pause()
+
+
+def catch(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Have INT, TERM and HUP handled, except those that were ignored when we were started (nohup, `&`)."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def interrupt(number: int, _frame: FrameType | None) -> None:
+    """The handler while nothing of ours runs: whatever we wait for ends at once."""
+    raise Interrupted(number)

@@ -1,0 +1,45 @@
+"""The last run's list, read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..ledger import State
+from ..snapshot import Snapshot
+from . import Refusal
+from .lists import Listing, chosen_format, open_list
+
+
+def last_options(snapshot: Snapshot) -> dict[str, Any]:
+    """The last run's options by name, as its own parser reads them; Refusal if there was no run."""
+    from typer.main import get_command
+
+    from .app import app
+
+    arguments = snapshot.arguments()
+    if not arguments:
+        raise Refusal(f"{snapshot.place.journal} names no run yet; name a list with --items")
+    command = get_command(app).commands["run"]  # type: ignore[attr-defined]
+    return dict(command.make_context("run", arguments, resilient_parsing=True).params)
+
+
+def last_list(snapshot: Snapshot) -> Listing:
+    """The list of the last run: its file, or the copy of what was piped in; Refusal if it can't be read whole."""
+    options = last_options(snapshot)
+    path = options["items"]
+    if path in (None, "-") or snapshot.ledger.run.get("total") is None or snapshot.ledger.run.get("piped"):
+        if snapshot.ledger.list_total is None:
+            raise Refusal("the last run's list was not read to its end; pipe it again")
+        path = os.fsdecode(snapshot.place.items)
+    else:
+        path = os.path.join(snapshot.directory(), path)
+    return Listing(open_list(path), chosen_format(options["null"], options["delimiter"]))
+
+
+def relisted(snapshot: Snapshot, ids: Iterable[bytes], states: set[State]) -> Iterator[bytes]:
+    """The ids of a list that are in these states, each once, in the list's order."""
+    for id in ids:
+        if snapshot.ledger.enlist(id) is not None and snapshot.state_of(id) in states:
+            yield id

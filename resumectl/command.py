@@ -1,0 +1,157 @@
+"""One start of the command: a Job becomes argv and environment, the child's end becomes an Outcome."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from . import child
+from .child import Leash, Limits, Start
+from .job import Job, Outcome
+from .outputs import Spool
+from .program import Unusable, find
+from .template import Template, Values, quote_command
+from .verdict import Ended, Kind, Rules, Verdict, judge
+
+LONGEST = 131_071  # bytes of one `NAME=value` that Linux takes (MAX_ARG_STRLEN, its NUL left out)
+BUSY = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+Run = tuple[Verdict, Ended | None]
+GONE = {errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.EPERM, errno.ELOOP}
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is the same for every start.  Calling it with a Job runs one child, in the calling thread."""
+
+    template: Template
+    environ: Mapping[bytes, bytes]
+    spools: Path  # the directory of the child's streams
+    program: bytes | None = None  # the file to execute; None: looked up for each item
+    rules: Rules = Rules()
+    limits: Limits = Limits()
+    keep_open: tuple[int, ...] = ()
+    verify: bytes | None = None  # a script for /bin/sh -c, with placeholders
+    hold_timeouts: bool = False
+
+    def __call__(self, job: Job[Any], leash: Leash) -> Outcome[Any]:
+        """Run the job to its end.  Failing to start is an outcome, not an exception."""
+        began = time.monotonic()
+        streams = Spool(self.spools), Spool(self.spools)
+        try:
+            if job.check:
+                verdict, ended = self._check(job, leash, began, streams[1]), None
+            else:
+                verdict, ended = self._run(job, leash, began, streams)
+        except BaseException:
+            for stream in streams:
+                stream.close()
+            raise
+        return Outcome(job, verdict, time.monotonic() - began, ended, *streams)
+
+    def _run(self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool]) -> Run:
+        values, environ = self._values(job), self._environ(job)
+        try:
+            argv = self.template.argv(values)
+            executable = self.program or find(argv[0], environ)
+        except Unusable as error:
+            return Verdict(Kind.FAILED, "spawn", str(error)), None
+        ended = self._child(argv, executable, environ, leash, began, (streams[0].fd, streams[1].fd))
+        if isinstance(ended, Verdict):
+            return ended, None
+        out, err = (stream.view() for stream in streams)
+        verdict = judge(ended, out, err, self.rules, now=time.time(), hold_timeouts=self.hold_timeouts)
+        if verdict.kind is Kind.DONE and self.verify is not None:
+            return replace(verdict, **self._verified(job, leash, began, streams[1])), ended
+        return verdict, ended
+
+    def _child(
+        self,
+        argv: Sequence[bytes],
+        executable: bytes,
+        environ: Mapping[bytes, bytes],
+        leash: Leash,
+        began: float,
+        streams: tuple[int, int],
+    ) -> Ended | Verdict:
+        start = Start(argv, executable, environ, (subprocess.DEVNULL, *streams), self.keep_open)
+        try:
+            ended = child.run(start, leash, self.limits, began=began)
+        except ValueError:
+            return Verdict(Kind.FAILED, "spawn", "the id holds a NUL byte, which no argument can")
+        except OSError as error:
+            return self._unstarted(error, executable)
+        return ended if ended is not None else Verdict(Kind.UNCHARGED, "stop")
+
+    def _unstarted(self, error: OSError, executable: bytes) -> Verdict:
+        """A program that is not there is nobody's fault; an argument too long is its item's."""
+        name = os.fsdecode(executable)
+        if error.errno in BUSY:
+            return Verdict(Kind.UNCHARGED, "slow", f"{name} could not be started: {error.strerror}")
+        if error.errno in GONE and self.program is not None:
+            return Verdict(Kind.UNCHARGED, "spawn", f"{name} can't be started any more: {error.strerror}")
+        too_long = " (one argument may have 128 KiB)" if error.errno == errno.E2BIG else ""
+        return Verdict(Kind.FAILED, "spawn", f"{error.strerror}{too_long}")
+
+    def _check(self, job: Job[Any], leash: Leash, began: float, err: Spool) -> Verdict:
+        """Ask whether the effect of a cut-off item is in place; FAILED says that it is not."""
+        changes = self._verified(job, leash, began, err)
+        if changes.get("kind") is Kind.CUT_OFF:
+            return Verdict(Kind.UNCHARGED, "stop")
+        return replace(Verdict(Kind.DONE), **changes)
+
+    def _verified(self, job: Job[Any], leash: Leash, began: float, err: Spool) -> dict[str, Any]:
+        """Run `--verify`; what its end changes in the verdict.  Its output is shown unless it says yes or no."""
+        assert self.verify is not None
+        script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
+        with closing(Spool(self.spools)) as words:
+            ended = self._child(script, b"/bin/sh", self._environ(job), leash, began, (words.fd, words.fd))
+            if isinstance(ended, Verdict):
+                return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
+            verdict = judge(ended, b"", b"", Rules(), now=0, hold_timeouts=self.hold_timeouts)
+            if verdict.kind is Kind.DONE:
+                return {}
+            if verdict.kind is Kind.CUT_OFF or (ended.timed_out and not job.check):
+                return {"kind": verdict.kind, "why": verdict.why, "text": verdict.text}
+            if ended.code == 1 and not ended.timed_out:
+                return {"kind": Kind.FAILED, "why": "verify", "text": "--verify says that the effect is not in place"}
+            for piece in words.pieces():
+                os.write(err.fd, piece)
+        return _held(f"--verify: {verdict.text}, so whether the effect is in place is unknown")
+
+    def _values(self, job: Job[Any]) -> Values:
+        item = job.items[0]
+        return Values(item.id, item.index, job.slot, job.keys[0], job.attempts[0], item.value)
+
+    def _environ(self, job: Job[Any]) -> dict[bytes, bytes]:
+        """The child's environment; a variable that can't be handed over is named in RESUMECTL_OMITTED."""
+        item = job.items[0]
+        ours = {
+            b"ITEM": item.id,
+            b"KEY": job.keys[0].encode(),
+            b"ATTEMPT": b"%d" % job.attempts[0],
+            b"ATTEMPT_UUID": job.uuid.encode(),
+            b"INDEX": b"%d" % item.index,
+            b"SLOT": b"%d" % job.slot,
+        }
+        environ, omitted = dict(self.environ), []
+        for name, value in ours.items():
+            name = b"RESUMECTL_" + name
+            if b"\0" in value or len(name) + 1 + len(value) > LONGEST:
+                environ.pop(name, None)
+                omitted.append(name)
+            else:
+                environ[name] = value
+        if omitted:
+            environ[b"RESUMECTL_OMITTED"] = b" ".join(omitted)
+        return environ
+
+
+def _held(text: str) -> dict[str, Any]:
+    return {"kind": Kind.HELD, "why": "verify", "text": text}

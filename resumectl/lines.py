@@ -1,0 +1,137 @@
+"""The journal as lines: read them, without a lock, and tell a crash's stump from damage.
+
+A barrier is a record that says in `bad` how many bad lines stand before it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from .disk import READ, Disk
+from .records import Decoder, Record, intact
+
+VERSION = 1
+
+
+class JournalError(Exception):
+    """The journal can't be used as it is; `code` is the exit code that says so."""
+
+    def __init__(self, what: str, code: int, landed: int = 0) -> None:
+        super().__init__(what)
+        self.code = code
+        self.landed = landed  # how many records of a failed append are whole in the file
+
+
+@dataclass
+class Text:
+    """What a reading has found out about the file's lines."""
+
+    path: Path
+    header: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    lines: int = 0
+    size: int = 0
+    whole: bool = True  # the last byte is a newline (or the file is empty)
+    bad: list[tuple[int, int]] = field(default_factory=list)  # line and byte of each bad line
+    barrier: int = 0  # the line of the last barrier
+    said: int = 0  # how many bad lines it says stand before it
+    anywhere: bool = False  # below it bad lines may stand anywhere
+    reach: int = 3  # else: among so many last lines
+
+    def damage(self) -> JournalError | None:
+        """The first bad line that no crash explains, as an error of code 65, or None."""
+        above = [spot for spot in self.bad if spot[0] < self.barrier]
+        below = [spot for spot in self.bad if spot[0] > self.barrier]
+        if len(above) > self.said:
+            return self._damaged(*above[self.said])
+        if not self.anywhere:
+            for line, byte in below:
+                if line <= self.lines - self.reach:
+                    return self._damaged(line, byte)
+        return None
+
+    def _damaged(self, line: int, byte: int) -> JournalError:
+        return JournalError(f"{self.path}: line {line} (byte {byte}) is damaged", 65)
+
+    def pass_barrier(self, record: Record) -> None:
+        self.barrier, self.said = self.lines, record.rest["bad"]
+        if record.t == "run":
+            self.reach = 2 * record.rest.get("jobs", 1) + 1
+            self.anywhere = record.rest.get("sync") == "none"
+        elif record.t != "end":
+            self.anywhere = True
+
+
+def read_header(path: Path, line: bytes) -> dict[str, Any]:
+    """The header's fields; JournalError 2 when this is no journal, or a newer one."""
+    try:
+        header: dict[str, Any] = orjson.loads(line)
+        ours = isinstance(header, dict) and header.get("t") == "header" and header.get("app") == "resumectl"
+    except orjson.JSONDecodeError:
+        ours = False
+    if not ours:
+        raise JournalError(f"{path} is not a resumectl journal; choose another file with --journal", 2)
+    if header.get("v") != VERSION:
+        wrote = header.get("ver", "a newer version")
+        raise JournalError(f"{path} was written by resumectl {wrote}, which this version can't read; upgrade", 2)
+    if not intact(line, 0) or not isinstance(header.get("jid"), str) or not isinstance(header.get("ns"), str):
+        raise JournalError(f"{path}: line 1 (byte 0), the header, is damaged; restore it from a copy, or --fresh", 65)
+    return header
+
+
+def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text | None = None) -> Iterator[Record]:
+    """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
+
+    Raises JournalError (not a journal, newer, header damaged), OSError.
+    """
+    disk = disk or Disk()
+    text = text if text is not None else Text(path)
+    opened = disk.open(path, READ) if fd is None else fd
+    try:
+        yield from _records(text, _lines(disk, opened, text))
+    finally:
+        if fd is None:
+            disk.close(opened)
+
+
+def _lines(disk: Disk, fd: int, text: Text, chunk: int = 1 << 22) -> Iterator[tuple[int, bytes]]:
+    """Each line with the offset of its first byte; the last one even without a newline."""
+    rest, start = b"", 0
+    while piece := disk.read(fd, chunk, text.size):
+        text.size += len(piece)
+        *whole, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
+        for line in whole:
+            yield start, line
+            start += len(line) + 1
+    text.whole = not rest
+    if rest:
+        yield start, rest
+
+
+def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+    decoder = Decoder()
+    for byte, line in lines:
+        text.lines += 1
+        if text.lines == 1:
+            text.header = read_header(text.path, line)
+            text.seed = zlib.crc32(text.header["jid"].encode())
+            continue
+        line = line.lstrip(b"\0")
+        if not line:
+            continue
+        try:
+            if not intact(line, text.seed):
+                raise ValueError
+            record = decoder.record(line)
+        except (ValueError, KeyError, TypeError):
+            text.bad.append((text.lines, byte))
+            continue
+        if "bad" in record.rest:
+            text.pass_barrier(record)
+        yield record

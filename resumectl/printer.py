@@ -1,0 +1,181 @@
+"""The printing thread: the only writer to standard output and standard error.
+
+A reader that stalls blocks this thread and nothing else: what ended is recorded
+all the same.  The commands' bytes go out as they are, never through Rich.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+from .job import Outcome, ReaderGone
+from .outputs import Spool
+from .report import ended_line
+
+REPAINT = 0.1  # seconds between two repaints
+PLAIN = 30.0  # seconds between two lines of progress where there is no terminal
+
+
+class Picture(Protocol):
+    """A bar that stands below the output while nothing is being written."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def refresh(self) -> None: ...
+
+
+class Done:
+    """The printing thread has printed all that it was given."""
+
+
+class Printer:
+    """Prints what ended and what is said, in the order given; shows the picture in between."""
+
+    def __init__(
+        self,
+        inbox: SimpleQueue[Any],
+        most: int,
+        *,
+        picture: Picture | None = None,
+        progress: Callable[[], str] | None = None,
+    ) -> None:
+        """`most` unprinted items stop new starts; `progress` gives a line for a log now and then."""
+        self._inbox, self._most = inbox, most
+        self._picture, self._progress = picture, progress
+        self._tasks: SimpleQueue[bytes | tuple[Spool | None, Spool | None, bytes] | None] = SimpleQueue()
+        self._given = self._printed = 0
+        self._deaf = {1: False, 2: False}
+        self._terminal = {fd: os.isatty(fd) for fd in (1, 2)}
+        self._thread = threading.Thread(target=self._run, name="printer", daemon=True)
+        self._thread.start()
+
+    @property
+    def full(self) -> bool:
+        return self.waiting >= self._most
+
+    @property
+    def waiting(self) -> int:
+        """How many items have ended and are not printed yet."""
+        return self._given - self._printed
+
+    def outcome(self, outcome: Outcome[Any]) -> None:
+        """Print a finished item's streams, each in one piece, and a word if it did not end well."""
+        line = ended_line(outcome)
+        out, err = _unless_empty(outcome.out), _unless_empty(outcome.err)
+        if out or err or line:
+            self._given += 1
+            self._tasks.put((out, err, _line(line) if line else b""))
+
+    def say(self, text: str) -> None:
+        """One line of our own, on standard error."""
+        self._tasks.put(_line(text))
+
+    def finish(self) -> None:
+        """Nothing more will be given; `Done` goes into the inbox when all is printed."""
+        self._tasks.put(None)
+
+    def _run(self) -> None:
+        try:
+            self._print()
+        except BaseException as error:
+            self._inbox.put(error)
+        finally:
+            self._inbox.put(Done())
+
+    def _print(self) -> None:
+        self._show("start")
+        over, next_line = False, time.monotonic() + PLAIN
+        while not over:
+            tasks = self._take()
+            over = None in tasks
+            if any(self._terminal.values()) and tasks:
+                self._show("stop")
+            for task in tasks:
+                self._one(task)
+            if any(self._terminal.values()) and tasks and not over:
+                self._show("start")
+            self._show("refresh")
+            if self._progress and time.monotonic() >= next_line:
+                next_line = time.monotonic() + PLAIN
+                self._write(2, _line(self._progress()))
+        self._show("stop")
+
+    def _take(self) -> list[Any]:
+        """What has come: at once, or gathered over a repaint when there is a picture."""
+        patience = REPAINT if self._picture else (PLAIN / 30 if self._progress else None)
+        try:
+            tasks = [self._tasks.get(timeout=patience)]
+        except Empty:
+            return []
+        if self._picture:
+            time.sleep(REPAINT / 2)
+        while tasks[-1] is not None:
+            try:
+                tasks.append(self._tasks.get_nowait())
+            except Empty:
+                break
+        return tasks
+
+    def _one(self, task: Any) -> None:
+        if isinstance(task, bytes):
+            self._write(2, task)
+        elif task is not None:
+            out, err, line = task
+            self._copy(1, out)
+            self._copy(2, err)
+            self._write(2, line)
+            self._printed += 1
+            if self._printed == self._given or self.waiting == self._most - 1:
+                self._inbox.put(None)  # the loop may start something again
+
+    def _copy(self, fd: int, spool: Spool | None) -> None:
+        if spool is None:
+            return
+        last = b"\n"
+        for piece in spool.pieces():
+            self._write(fd, piece)
+            last = piece[-1:]
+        if self._terminal[fd] and last != b"\n":
+            self._write(fd, b"\n")
+        spool.close()
+
+    def _write(self, fd: int, data: bytes) -> None:
+        """Write all; a stream that nobody reads any more is written to no more."""
+        view = memoryview(data)
+        while view and not self._deaf[fd]:
+            try:
+                view = view[os.write(fd, view) :]
+            except BlockingIOError:
+                time.sleep(REPAINT)
+            except OSError as error:
+                self._deaf[fd] = True
+                if fd == 1 and error.errno not in (errno.EIO, errno.EBADF):
+                    self._inbox.put(ReaderGone("" if error.errno == errno.EPIPE else f"standard output: {error.strerror}"))
+
+    def _show(self, what: str) -> None:
+        """A dead terminal must not end the printing."""
+        if self._picture is not None and not self._deaf[2]:
+            try:
+                getattr(self._picture, what)()
+            except OSError:
+                self._deaf[2] = True
+
+
+def _unless_empty(spool: Spool | None) -> Spool | None:
+    if spool is not None and not spool.size():
+        spool.close()
+        return None
+    return spool
+
+
+def _line(text: str) -> bytes:
+    encoding = os.device_encoding(2) or "utf-8"
+    return text.encode(encoding, "backslashreplace") + b"\n"

@@ -1,0 +1,116 @@
+"""A record and its line: what one JSON object of the journal looks like, sealed with a CRC.
+
+`t` comes first, then the ids, then the attempts; `c` is last.  Ids are bytes:
+valid UTF-8 is written as a string, anything else as base64 in an object.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+import zlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+LONG = 256  # bytes: a longer id is written whole by its `started`, then as a hash
+TAIL = 16  # bytes of `,"c":"xxxxxxxx"}`
+ENDS = frozenset({"done", "failed", "cut_off", "uncharged", "held"})
+ALONE = frozenset({"attempts", "cut-off"})  # a `held` for these ends no attempt
+
+
+class Record(NamedTuple):
+    """One line: its type, the ids it speaks of, their attempts, and the other fields."""
+
+    t: str
+    ids: tuple[bytes, ...] = ()
+    attempts: tuple[int, ...] = ()
+    rest: Mapping[str, Any] = {}
+
+
+def stamp(when: float | None = None) -> str:
+    """A time (epoch seconds, default now) in UTC with milliseconds, as every `at` has it."""
+    moment = datetime.fromtimestamp(time.time() if when is None else when, UTC)
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def pack(raw: bytes) -> str | dict[str, str]:
+    """Bytes as a JSON value: a string if they are UTF-8, else base64 in an object."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(raw).decode()}
+
+
+def unpack(value: Any) -> bytes:
+    """The bytes that `pack` was given; ValueError, KeyError or TypeError for anything else."""
+    if isinstance(value, str):
+        return value.encode()
+    return base64.b64decode(value["b64"], validate=True)
+
+
+def digest(id: bytes) -> str:
+    """What stands for a long id in the line that ends its `started`."""
+    return hashlib.blake2b(id, digest_size=16).hexdigest()
+
+
+def seal(body: bytes, seed: int) -> bytes:
+    """Close an object (given without its last brace) with its CRC; return the whole line."""
+    return body + b',"c":"%08x"}\n' % zlib.crc32(body, seed)
+
+
+def intact(line: bytes, seed: int) -> bool:
+    """Whether the CRC of a line (without its newline) holds."""
+    return line[-TAIL:] == b',"c":"%08x"}' % zlib.crc32(line[:-TAIL], seed)
+
+
+def encode(record: Record, seed: int, at: str) -> bytes:
+    """The line of a record: `t`, ids, attempts, the rest in order, `at`, the CRC."""
+    head: dict[str, Any] = {"t": record.t}
+    if len(record.ids) > 1:
+        head["ids"], head["a"] = [pack(id) for id in record.ids], list(record.attempts)
+    elif record.ids:
+        head["id"] = _id_value(record)
+        if record.attempts:
+            head["a"] = record.attempts[0]
+    head.update(record.rest)
+    head.setdefault("at", at)
+    return seal(orjson.dumps(head)[:-1], seed)
+
+
+def _id_value(record: Record) -> Any:
+    id = record.ids[0]
+    if len(id) <= LONG or record.t not in ENDS or "by" in record.rest:
+        return pack(id)
+    return pack(id) if record.t == "held" and record.rest.get("why") in ALONE else {"h": digest(id)}
+
+
+class Decoder:
+    """Gives each line's record back with whole ids; a hash stands for a `started` seen before."""
+
+    def __init__(self) -> None:
+        self._long: dict[str, bytes] = {}
+
+    def record(self, line: bytes) -> Record:
+        """Raises KeyError, ValueError or TypeError when the line is no record."""
+        fields = orjson.loads(line)
+        t, id = fields.pop("t"), fields.pop("id", None)
+        fields.pop("c")
+        if type(id) is str:
+            whole = self._keep(t, id.encode())
+        elif id is not None:
+            whole = self._long[id["h"]] if "h" in id else self._keep(t, unpack(id))
+        elif "ids" in fields:
+            ids = tuple(self._keep(t, unpack(value)) for value in fields.pop("ids"))
+            return Record(t, ids, tuple(fields.pop("a")), fields)
+        else:
+            return Record(t, (), (), fields)
+        return Record(t, (whole,), (fields.pop("a", 0),), fields)
+
+    def _keep(self, t: str, id: bytes) -> bytes:
+        if t == "started" and len(id) > LONG:
+            self._long[digest(id)] = id
+        return id

@@ -1,0 +1,111 @@
+"""What a person reads: ids made safe to print, counts, durations, the first and the last lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from .job import Outcome
+from .ledger import State
+from .tally import Tally
+from .verdict import Kind
+
+SHOWN = 200  # characters of an id that a message shows
+WORDS = {State.DONE: "done", State.CUT_OFF: "cut off", State.FAILED: "failed", State.PARKED: "parked", State.NEW: "new"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def shown(raw: bytes, limit: int = SHOWN) -> str:
+    """An id as text that can't move a cursor, change a colour or break a line."""
+    text = raw[: limit * 4].decode(errors="backslashreplace")
+    text = _CONTROL.sub(_escape, text)
+    return text if len(text) <= limit and len(raw) <= limit * 4 else text[:limit] + "…"
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return {9: "\\t", 10: "\\n", 13: "\\r"}.get(code) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def duration(seconds: float) -> str:
+    """`850ms`, `12s`, `3m 05s`, `2h 07m`, `3d 04h`."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}ms"
+    whole = round(seconds)
+    for unit, size, small, part in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
+        if whole >= size:
+            return f"{whole // size}{unit} {whole % size // part:02d}{small}"
+    return f"{whole}s"
+
+
+def items(count: int) -> str:
+    return f"{count} item" if count == 1 else f"{count} items"
+
+
+def listing(counts: Mapping[State, int]) -> str:
+    """`512 done, 2 cut off, 3 failed, 1196 new`, without what is 0."""
+    return ", ".join(f"{counts[state]} {word}" for state, word in WORDS.items() if counts[state]) or "nothing"
+
+
+def first_line(tally: Tally, journal: Mapping[State, int], source: str) -> str:
+    """What will happen, before anything does; for a stream, what the journal has."""
+    if tally.total is None:
+        return f"items from {source}; journal: {listing(journal)}"
+    line = f"{items(tally.total)}: {listing(tally.states)}"
+    if tally.total == tally.states[State.DONE]:
+        line += "; nothing to do" if tally.total else ""
+    return line
+
+
+def asides(tally: Tally) -> Iterable[str]:
+    """What was left out of the list, and what the journal has besides."""
+    if tally.duplicates:
+        yield f"{tally.duplicates} duplicate{'s' * (tally.duplicates > 1)} left out"
+    if tally.empty:
+        yield f"{tally.empty} empty line{'s' * (tally.empty > 1)} left out"
+    if tally.elsewhere:
+        yield f"{items(tally.elsewhere)} of the journal not in this list"
+
+
+def cut_off_line(ids: Sequence[bytes], count: int) -> str:
+    """The announcement of items that may have had their effect already."""
+    more = f" and {count - len(ids)} more" if count > len(ids) else ""
+    return f"cut off before: {', '.join(shown(id) for id in ids)}{more}"
+
+
+def progress_line(tally: Tally) -> str:
+    """One line for a log: `57/200 done (12 resumed, 45 completed), 2 failed, 4 running, 3.1/s, 40s left`."""
+    done = tally.states[State.DONE]
+    total = "" if tally.total is None else f"/{tally.total}"
+    parts = [f"{done}{total} done ({tally.resumed} resumed, {tally.completed} completed)"]
+    for state in (State.FAILED, State.CUT_OFF, State.PARKED):
+        if count := tally.now(state):
+            parts.append(f"{count} {WORDS[state]}")
+    if tally.running:
+        parts.append(f"{len(tally.running)} running")
+    return ", ".join(parts)
+
+
+def pace(tally: Tally) -> str:
+    """` 3.1/s, 40s left`, from this run only; empty while nothing has ended."""
+    if not tally.completed + tally.failed:
+        return ""
+    eta = tally.eta()
+    return f"{tally.rate():.1f}/s" + (f", {duration(eta)} left" if eta is not None else "")
+
+
+def ended_line(outcome: Outcome[object]) -> str | None:
+    """What is said of an item that did not end well."""
+    verdict, ids = outcome.verdict, outcome.job.ids
+    words = {Kind.FAILED: "failed", Kind.CUT_OFF: "cut off", Kind.HELD: "held", Kind.UNCHARGED: "not now"}
+    if verdict.kind is Kind.DONE or verdict.why == "stop":
+        return None
+    text = shown(verdict.text.encode(errors="surrogateescape")) or verdict.why
+    return f"{words[verdict.kind]} {shown(ids[0])}: {text}"
+
+
+def last_line(tally: Tally) -> str:
+    """The counts at the end of a run; they add up to the total."""
+    left = tally.now(State.NEW) if tally.total is not None else 0
+    line = progress_line(tally)
+    return line + (f", {left} not started" if left else "")

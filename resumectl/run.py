@@ -1,0 +1,202 @@
+"""One run's hold on a job: lock, read, ask who still lives, heal, begin, end.
+
+The order is the protocol: nothing that was read is trusted before it is synced, and
+nothing is written before everything that could refuse the run has been asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from . import __version__
+from .disk import READ, Busy, Disk, exclusive, read_all, write_all
+from .fence import Fence, Orphans, ask
+from .journal import Journal
+from .ledger import Ledger
+from .lines import JournalError
+from .place import Place
+from .records import Record, stamp
+
+Pause = Callable[[float], None]
+
+
+class Run:
+    """A locked job: its journal, what that adds up to, and the fence of its children."""
+
+    def __init__(self, place: Place, disk: Disk | None = None, *, sync: str = "full", jobs: int = 1) -> None:
+        self.place, self.disk = place, disk or Disk()
+        self.journal = Journal(place.journal, self.disk, sync, jobs)
+        self.ledger = Ledger()
+        self.fence = Fence(self.disk, place.live)
+        self.number = 0
+        self._lock = -1
+        self._list = -1  # the copy of a list that is no regular file
+
+    def acquire(self, wait: float = 0.0, pause: Pause = time.sleep) -> None:
+        """Make the directory and take the lock.  Raises JournalError 4 (in use) or 74."""
+        try:
+            self.place.prepare(self.disk)
+            self._lock = exclusive(self.disk, self.place.lock, wait, pause)
+        except Busy:
+            raise JournalError(f"{self.place.journal} is in use{self.holder()}", 4) from None
+        except OSError as error:
+            where = error.filename if error.filename is not None else self.place.lock
+            raise JournalError(f"{os.fsdecode(where)}: {error.strerror}", 74) from error
+        note = {"pid": os.getpid(), "host": socket.gethostname(), "start": stamp()}
+        try:
+            self.disk.truncate(self._lock, 0)
+            write_all(self.disk, self._lock, orjson.dumps(note) + b"\n")
+        except OSError:
+            pass  # the note is for messages only; the lock itself is held
+
+    def holder(self) -> str:
+        """Who holds the lock, in words, as far as the lock's note tells."""
+        note = holder(self.place, self.disk)
+        return " by pid {pid} on {host} since {start}".format(**note) if note else ""
+
+    def load(self, *, accept_damage: bool = False) -> None:
+        """Read the journal.  Raises JournalError 2, 65 (damage, unless accepted) or 74."""
+        try:
+            self.journal.load(self.ledger.enter)
+        except OSError as error:
+            raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
+        damage = self.journal.text.damage()
+        if damage is not None and not accept_damage:
+            raise damage
+        self.number = self.ledger.run.get("run", 0)
+
+    def key(self, id: bytes) -> str:
+        """The idempotency key of an item, the same for every attempt and run."""
+        return key_for(self.journal.namespace, id)
+
+    def orphans(self) -> Orphans:
+        """Who still lives of a run that did not end."""
+        if not self.ledger.run or self.ledger.end:
+            return Orphans()
+        keys = [self.key(id) for id in self.ledger.open_items()]
+        return ask(self.disk, self.place.live, self.place.journal, keys)
+
+    def seal_open(self, why: str = "crash") -> list[Record]:
+        """One `cut_off` for each item whose last record is `started`; the ledger takes them in at once."""
+        records = [
+            Record("cut_off", (id,), (attempt,), {"run": run, "why": why})
+            for id, (attempt, run) in self.ledger.open_items().items()
+        ]
+        for record in records:
+            self.ledger.enter(record)
+        return records
+
+    def heal(self, namespace: uuid.UUID | None = None) -> None:
+        """Make what was read durable, or create the journal if there is none."""
+        self._guard(lambda: self.journal.heal(namespace))
+
+    def begin(self, fields: Mapping[str, Any], more: Sequence[Record] = (), *, keep_fence: bool = False) -> None:
+        """Make the new fence, then write `run` with `more` behind it.  `heal` comes before."""
+        if keep_fence:
+            self._guard(lambda: self.fence.keep_old(self.number))
+        self._guard(self.fence.make)
+        self.number += 1
+        head = {"run": self.number, "at": stamp(), "pid": os.getpid(), "host": socket.gethostname()}
+        record = Record("run", (), (), {**head, "boot": boot(), "ver": __version__, **fields})
+        self.ledger.enter(record)
+        self.journal.barrier(record, more)
+
+    def keep_list(self, raw: bytes) -> None:
+        """Add to `NAME.items` what was read of a list that is no regular file.  Raises JournalError 74."""
+
+        def write() -> None:
+            if self._list < 0:
+                self._list = self.disk.open(self.place.items, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            write_all(self.disk, self._list, raw)
+
+        self._guard(write)
+
+    def sync_list(self) -> None:
+        """The list has been read to its end: make the copy durable, before the journal says so."""
+
+        def sync() -> None:
+            self.disk.sync(self._list)
+            self.disk.sync_dir(self.place.items.parent)
+
+        self._guard(sync)
+
+    def end(self, why: str, counts: Mapping[str, int]) -> None:
+        """Write `end`, the barrier that says that nothing of this run lives."""
+        self.journal.barrier(Record("end", (), (), {"run": self.number, "why": why, **counts}))
+
+    def archive(self, namespace: uuid.UUID | None = None) -> list[Path]:
+        """Start a new journal in the old one's place and keep the old files; return where they are now.
+
+        The new one keeps the key namespace unless another is given.
+        """
+        if not self.journal.exists:
+            return []
+        kept = self._unused(f"{self.place.journal.name}.bak-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        namespace = namespace or self.journal.namespace
+
+        def swap() -> None:
+            self.disk.link(self.place.journal, kept)
+            self.journal.create(namespace)
+
+        self._guard(swap)
+        self.ledger, self.number = Ledger(), 0
+        return [kept]
+
+    def _unused(self, name: str) -> Path:
+        path, count = self.place.journal.with_name(name), 1
+        while self.disk.exists(path):
+            count += 1
+            path = self.place.journal.with_name(f"{name}-{count}")
+        return path
+
+    def _guard(self, action: Callable[[], Any]) -> None:
+        try:
+            action()
+        except OSError as error:
+            where = os.fsdecode(error.filename) if error.filename else self.place.journal
+            raise JournalError(f"{where}: {error.strerror}", 74) from error
+
+    def close(self) -> None:
+        """Let everything go; the lock last."""
+        self.fence.close()
+        self.journal.close()
+        for fd in (self._list, self._lock):
+            if fd >= 0:
+                self.disk.close(fd)
+        self._list = self._lock = -1
+
+
+def key_for(namespace: uuid.UUID, id: bytes) -> str:
+    """UUIDv5 of a journal's key namespace and an id's bytes."""
+    name = hashlib.sha1(namespace.bytes + id, usedforsecurity=False).digest()
+    return str(uuid.UUID(bytes=name[:16], version=5))
+
+
+def holder(place: Place, disk: Disk) -> dict[str, Any]:
+    """The note of whoever holds (or last held) the lock; empty if there is none to read."""
+    try:
+        fd = disk.open(place.lock, READ)
+        try:
+            note = orjson.loads(read_all(disk, fd))
+        finally:
+            disk.close(fd)
+    except (OSError, ValueError):
+        return {}
+    return note if isinstance(note, dict) and {"pid", "host", "start"} <= note.keys() else {}
+
+
+def boot() -> str:
+    """The first eight digits of this boot's id, empty where the system has none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    except OSError:
+        return ""

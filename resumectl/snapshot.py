@@ -1,0 +1,160 @@
+"""A job as its journal shows it at one moment, read without a lock, also while a run writes it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from .disk import Disk
+from .ledger import Ledger, State
+from .lines import JournalError, Text, read
+from .place import Place
+from .records import unpack
+from .run import holder
+
+SCHEMA = 1
+ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
+
+
+class Snapshot:
+    """The ledger of a job, whether a run is under way, and the counts over the journal or over a list."""
+
+    def __init__(self, place: Place, ledger: Ledger, text: Text, running: bool) -> None:
+        self.place, self.ledger, self.text, self.running = place, ledger, text, running
+        self.damage: JournalError | None = text.damage()
+        self._open = set(ledger.open_items()) if running else set()
+        self._counts = self._over_journal()
+
+    def state_of(self, id: bytes) -> State | None:
+        """The state of an id; None while it runs."""
+        return None if id in self._open else self.ledger.state(id)
+
+    def _over_journal(self) -> dict[str, int]:
+        counts = self.ledger.counts()
+        counts[State.CUT_OFF] -= len(self._open)
+        return self._named(counts, len(self._open))
+
+    def count_over(self, ids: Iterable[bytes]) -> None:
+        """Count over a list from now on; an id that stands in it twice counts once."""
+        counts, running = dict.fromkeys(State, 0), 0
+        for id in ids:
+            if self.ledger.enlist(id) is None:
+                continue
+            state = self.state_of(id)
+            if state is None:
+                running += 1
+            else:
+                counts[state] += 1
+        self._counts = self._named(counts, running)
+
+    def _named(self, counts: dict[State, int], running: int) -> dict[str, int]:
+        named = {
+            "done": counts[State.DONE],
+            "failed": counts[State.FAILED],
+            "cut_off": counts[State.CUT_OFF],
+            "parked": counts[State.PARKED],
+            "new": counts[State.NEW],
+            "running": running,
+        }
+        return {"total": sum(named.values()), **named}
+
+    @property
+    def state(self) -> str:
+        if self.running:
+            return "running"
+        known = self.ledger.list_total is not None or not self.ledger.run
+        return "complete" if known and self._counts["total"] == self._counts["done"] else "stopped"
+
+    def command(self) -> list[bytes]:
+        """The command of the last run, empty if there was none."""
+        return [unpack(word) for word in self.ledger.run.get("cmd", ())]
+
+    def arguments(self) -> list[str]:
+        """What the last run was called with, after `run`."""
+        return [os.fsdecode(unpack(word)) for word in self.ledger.run.get("argv", ())]
+
+    def directory(self) -> str:
+        """Where the last run was started."""
+        return os.fsdecode(unpack(self.ledger.run.get("cwd", "")))
+
+    def continuation(self) -> str | None:
+        """The command line that goes on; None if no run stands in the journal."""
+        words = self.arguments()
+        if not words:
+            return None
+        kept = os.fsdecode(self.place.items) if self.place.items.exists() else None
+        line = shlex.join(continuation(words, kept))
+        return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"
+
+    def rate(self) -> float | None:
+        """Attempts ended per second in the run that is under way, by the wall clock."""
+        if not self.running or not self.ledger.run_ended:
+            return None
+        began = datetime.fromisoformat(self.ledger.run["at"]).timestamp()
+        return self.ledger.run_ended / max(time.time() - began, 1e-3)
+
+    def fields(self) -> dict[str, Any]:
+        """What `status --json` prints."""
+        rate = self.rate()
+        left = self._counts["new"] + self._counts["running"] + self._counts["cut_off"]
+        end = self.ledger.end if not self.running else {}
+        return {
+            "schema": SCHEMA,
+            "job": self.place.job,
+            "journal": os.fsdecode(self.place.journal),
+            "state": self.state,
+            "reason": end.get("why"),
+            "resume_at": self.ledger.resume_at,
+            "counts": self._counts,
+            "pid": holder(self.place, Disk()).get("pid") if self.running else None,
+            "rate": rate,
+            "eta": left / rate if rate else None,
+            "command": [word.decode(errors="backslashreplace") for word in self.command()],
+            "continue": self.continuation(),
+        }
+
+
+def take(place: Place) -> Snapshot:
+    """Read a job's journal; raises JournalError (no journal of ours, newer, header damaged)."""
+    disk, ledger, text = Disk(), Ledger(), Text(place.journal)
+    running = _locked(place, disk)
+    try:
+        for record in read(place.journal, disk, text=text):
+            ledger.enter(record)
+    except OSError as error:
+        raise JournalError(f"{place.journal}: {error.strerror}", 2) from error
+    return Snapshot(place, ledger, text, running)
+
+
+def _locked(place: Place, disk: Disk) -> bool:
+    """Whether a run holds the lock; ours lasts for the length of this call."""
+    try:
+        fd = disk.open(place.lock, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not disk.lock(fd)
+    except OSError:
+        return False
+    finally:
+        disk.close(fd)
+
+
+def continuation(arguments: list[str], kept: str | None) -> list[str]:
+    """The words that go on where a run stopped, from what it was called with after `run`.
+
+    `kept` is the copy of a list that was piped in, in whose place it is read.
+    """
+    end = arguments.index("--")
+    options, skip = [], False
+    for word in arguments[:end]:
+        if not skip and word not in ONE_SHOT and word != "--failed" and not word.startswith("--failed="):
+            options.append(word)
+        skip = word == "--failed"
+    if kept is not None:
+        options = ["--items", kept, *options]
+    return ["resumectl", "run", *options, *arguments[end:]]

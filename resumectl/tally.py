@@ -1,0 +1,59 @@
+"""The one set of counts that the bar, the last lines, status and the exit code read."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from .ledger import State
+
+
+@dataclass
+class Tally:
+    """Counts over this run's list.  `total` is None while a stream has not ended."""
+
+    total: int | None = None
+    listed: int = 0  # ids of the list so far, each once
+    resumed: int = 0  # done before this run began
+    completed: int = 0  # done in this run
+    failed: int = 0  # failed attempts of this run
+    cut_off: int = 0  # attempts of this run that were cut off
+    new: int = 0  # ids of the list that the journal did not name
+    duplicates: int = 0
+    empty: int = 0
+    elsewhere: int = 0  # ids of the journal that are not in the list
+    states: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
+    running: dict[bytes, float] = field(default_factory=dict)  # id → monotonic seconds of its start
+    began: float = field(default_factory=time.monotonic)
+
+    def admit(self, state: State, *, named: bool) -> None:
+        """Count an id of the list, in the state that it came with."""
+        self.listed += 1
+        self.states[state] += 1
+        self.resumed += state is State.DONE
+        self.new += not named
+
+    def move(self, old: State, new: State) -> None:
+        """An id of the list went from one state to another."""
+        self.states[old] -= 1
+        self.states[new] += 1
+
+    def now(self, state: State) -> int:
+        """How many ids are in a state, the running ones being in none."""
+        return self.states[state] - (len(self.running) if state is State.CUT_OFF else 0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole list is known and every item of it is done."""
+        return self.total is not None and self.states[State.DONE] == self.listed
+
+    def rate(self) -> float:
+        """Attempts ended per second, in this run."""
+        return (self.completed + self.failed) / max(time.monotonic() - self.began, 1e-9)
+
+    def eta(self) -> float | None:
+        """Seconds until the list is gone through, from this run's rate only; None if unknown."""
+        if self.total is None or not self.completed + self.failed:
+            return None
+        left = self.total - self.states[State.DONE] - self.states[State.PARKED] - self.failed
+        return max(left, 0) / self.rate()

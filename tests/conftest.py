@@ -1,0 +1,121 @@
+"""A scratch directory in which the program is run, and run again, as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "resumectl"]
+APPEND = ("sh", "-c", 'printf "%s\\n" "$1" >>effects', "_", "{}")
+PATIENCE = 30.0  # seconds after which a wait has failed; never a measure of anything
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one call of the program came to."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+class Scratch:
+    """One directory; `run` and `start` call the program in it, `effects` is what the children did."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("RESUMECTL_")}
+        self.env["PYTHONPATH"] = str(Path(__file__).parent.parent)
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def write(self, name: str, data: bytes | str) -> Path:
+        path = self.path / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def items(self, *ids: bytes | str, name: str = "i") -> Path:
+        return self.write(name, b"".join((id if isinstance(id, bytes) else id.encode()) + b"\n" for id in ids))
+
+    def run(self, *words: str | bytes, stdin: bytes | int = b"", **options: Any) -> Result:
+        """`resumectl WORDS…` to its end."""
+        given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+        env = {**self.env, **options.pop("env", {})}
+        ended = subprocess.run(
+            [*PROGRAM, *words], cwd=self.path, env=env, capture_output=True, timeout=PATIENCE * 4, **given, **options
+        )
+        return Result(ended.returncode, ended.stdout, ended.stderr.decode(errors="replace"))
+
+    def start(self, *words: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
+        """`resumectl WORDS…` in the background, its streams discarded unless given, SIGINT not ignored."""
+        defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        env = {**self.env, **options.pop("env", {})}
+        process = subprocess.Popen(
+            [*PROGRAM, *words], cwd=self.path, env=env, start_new_session=True, **{**defaults, **options}
+        )
+        self._started.append(process)
+        return process
+
+    def lines(self, name: str = "effects") -> list[str]:
+        """The whole lines of a witness file, in order."""
+        try:
+            return (self.path / name).read_text(errors="surrogateescape").splitlines()
+        except FileNotFoundError:
+            return []
+
+    def effects(self) -> list[str]:
+        return self.lines("effects")
+
+    def journal(self, job: str = "sh") -> Path:
+        return self.path / ".resumectl" / f"{job}.jsonl"
+
+    def records(self, job: str = "sh", *types: str) -> list[dict[str, Any]]:
+        """The journal's intact lines as JSON, of the given types only."""
+        found = []
+        for line in self.journal(job).read_bytes().split(b"\n"):
+            try:
+                record = json.loads(line.lstrip(b"\0"))
+            except ValueError:
+                continue
+            if not types or record["t"] in types:
+                found.append(record)
+        return found
+
+    def status(self, *words: str) -> dict[str, Any]:
+        """`status --json` of the only job."""
+        return json.loads(self.run("status", "--json", *words).out)
+
+    def close(self) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def until(holds: Callable[[], Any], what: str = "it") -> Any:
+    """Wait for a fact (a line in a file, a record, an exit); fail after PATIENCE."""
+    end = time.monotonic() + PATIENCE
+    while not (found := holds()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come true")
+        time.sleep(0.01)
+    return found
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A Scratch in a new directory; HOME is there too, so that no test touches the real one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    place = Scratch(tmp_path / "work")
+    place.path.mkdir()
+    yield place
+    place.close()
