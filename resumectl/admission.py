@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from .items import Item
@@ -16,7 +16,7 @@ T = TypeVar("T")
 NAMED = 10  # how many cut-off items are announced by id
 
 
-class CutOff(str, Enum):
+class CutOff(StrEnum):
     """What to do with an item that was cut off."""
 
     RERUN = "rerun"
@@ -24,7 +24,7 @@ class CutOff(str, Enum):
     HOLD = "hold"
 
 
-class Failed(str, Enum):
+class Failed(StrEnum):
     """What to do with an item that failed in an earlier run."""
 
     RETRY = "retry"
@@ -32,7 +32,7 @@ class Failed(str, Enum):
     ONLY = "only"
 
 
-class Duplicates(str, Enum):
+class Duplicates(StrEnum):
     """What to do with an id that stands in the list twice."""
 
     SKIP = "skip"

@@ -196,6 +196,11 @@ class Ledger:
         """Whether the journal has a record of the id."""
         return bool(self._words.get(id, 0) & NAMED)
 
+    @property
+    def known(self) -> int:
+        """How many ids have been met, in the journal or the list."""
+        return len(self._words)
+
     def open_items(self) -> dict[bytes, tuple[int, int]]:
         """The ids whose last record is `started`, each with its attempt and run."""
         return dict(self._open)

@@ -66,7 +66,7 @@ class Loop(Generic[T]):
     def go(self) -> None:
         """Turn until everything has ended."""
         self._turn([])
-        while self.pacing.running or not self.pacing.over:
+        while self.pacing.running or not self.pacing.over():
             self._turn(self._wait())
         self._read_on()
         if self._owed:
@@ -152,14 +152,14 @@ class Loop(Generic[T]):
             self.admission.take(item)
         self.tally.empty = self.stream.empty
         if chunk.error:
-            self.pacing.halt("stream", chunk.error)
+            self.pacing.close("stream", chunk.error)
             self.stream = None
         elif chunk.end:
             self.stream = None
             self._list_ended()
 
     def _list_ended(self) -> None:
-        self.pacing.closed = True
+        self.pacing.close()
         self.tally.total = self.tally.listed
         try:
             self.run.sync_list()

@@ -42,6 +42,7 @@ class Pacing(Generic[T]):
         self.text = ""  # why it stopped, for a person
         self.running = 0
         self.closed = False  # the list has been read to its end
+        self._then: tuple[str, str] | None = None  # the reason to stop when what was read has been gone through
         self._began, self._mean = now, mean
         self._first: deque[Item[T]] = deque()
         self._last: list[tuple[int, int, Item[T]]] = []
@@ -74,9 +75,15 @@ class Pacing(Generic[T]):
         """Whether more of the list is wanted: one item ahead of the free slots."""
         return not self.closed and self.stop is None and len(self._first) <= self.slots - self.running
 
-    @property
+    def close(self, why: str | None = None, text: str = "") -> None:
+        """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
+        self.closed = True
+        self._then = (why, text) if why is not None else None
+
     def over(self) -> bool:
         """Whether nothing is left to start, now or later."""
+        if self.closed and not self.pending and self._then is not None:
+            self.halt(*self._then)
         return self.stop is not None or (self.closed and not self.pending)
 
     def halt(self, why: str, text: str = "") -> None:

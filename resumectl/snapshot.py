@@ -86,7 +86,7 @@ class Snapshot:
         words = self.arguments()
         if not words:
             return None
-        kept = os.fsdecode(self.place.items) if self.place.items.exists() else None
+        kept = os.fsdecode(self.place.items) if self.ledger.run.get("piped") else None
         line = shlex.join(continuation(words, kept))
         return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"
 

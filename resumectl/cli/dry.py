@@ -51,7 +51,7 @@ def describe(
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
     for item in Listing(source, format):
         admission.take(item)
-    pacing.closed = True
+    pacing.close()
     would: list[Any] = []
     while (chosen := pacing.next(time.monotonic())) is not None:
         would.append(chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -22,7 +22,7 @@ IdOption = Annotated[list[str] | None, typer.Option("--id", metavar="ID", help="
 ItemsOption = Annotated[str | None, typer.Option("--items", "-a", metavar="FILE", help="Items, one a line.", show_default=False)]
 
 
-class Word(str, Enum):
+class Word(StrEnum):
     """The state that a person gives an item."""
 
     DONE = "done"

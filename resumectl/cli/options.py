@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from enum import Enum
+from enum import StrEnum
 
 import typer
 
@@ -12,14 +12,14 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-class Sync(str, Enum):
+class Sync(StrEnum):
     """When the journal is synced."""
 
     FULL = "full"
     NONE = "none"
 
 
-class OnOrphans(str, Enum):
+class OnOrphans(StrEnum):
     """What to do about commands of a killed run that still live."""
 
     WAIT = "wait"
@@ -27,7 +27,7 @@ class OnOrphans(str, Enum):
     IGNORE = "ignore"
 
 
-class Progress(str, Enum):
+class Progress(StrEnum):
     """How progress is shown."""
 
     AUTO = "auto"

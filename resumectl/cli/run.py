@@ -124,7 +124,7 @@ def run(
         journal_counts = held.ledger.counts()
         new = not held.journal.exists
         if source.whole:
-            _take_all(source, format, admission)
+            _take_all(held, source, format, admission)
         options = _options(command)
         held.heal()
         held.begin(
@@ -136,6 +136,7 @@ def run(
                 "total": tally.total,
                 "new": tally.new if source.whole else None,
                 "jobs": count,
+                "piped": not source.named,
                 "batch": 1,
                 "sync": sync.value,
             },
@@ -206,9 +207,10 @@ def _descriptors(count: int) -> int:
     return most
 
 
-def _take_all(source: Source, format: Format, admission: Admission[Any]) -> None:
+def _take_all(held: Run, source: Source, format: Format, admission: Admission[Any]) -> None:
     """Read a regular file to its end, before anything starts: then the totals are known."""
-    listing = Listing(source, format)
+    known = admission.ledger.known
+    listing = Listing(source, format, keep=None if source.named else held.keep_list)
     try:
         for item in listing:
             admission.take(item)
@@ -216,8 +218,10 @@ def _take_all(source: Source, format: Format, admission: Admission[Any]) -> None
         raise Refusal(f"{source.label}: {error}; nothing was run") from None
     tally = admission.tally
     tally.total, tally.empty = tally.listed, listing.empty
-    tally.elsewhere = sum(admission.ledger.counts().values()) - tally.listed
-    admission.pacing.closed = True
+    tally.elsewhere = known - (tally.listed - tally.new)
+    admission.pacing.close()
+    if not source.named:
+        held.sync_list()
 
 
 def _options(command: Sequence[str]) -> list[str]:

@@ -82,7 +82,7 @@ def _print_ids(ids: Iterator[bytes], null: bool) -> None:
 
 def _print(snapshot: Snapshot) -> None:
     fields = snapshot.fields()
-    state = fields["state"] + (f" ({fields['reason']})" if fields["reason"] else "")
+    state = fields["state"] + (f" ({fields['reason']})" if fields["reason"] and fields["state"] == "stopped" else "")
     if fields["pid"]:
         state += f", pid {fields['pid']}"
     put(f"{snapshot.place.job}: {state}")
