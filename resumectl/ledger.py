@@ -84,6 +84,7 @@ class Ledger:
         self._named_since = 0  # ids first named since that count was taken
         self.ended_ms = 0  # of all done attempts
         self.ended = 0
+        self.kept_end = 0  # the highest byte of `NAME.out` that a record names
         self.run_ended = 0  # attempts ended in the last run
         self.resume_at: str | None = None  # when the last limit said that it ends
 
@@ -91,6 +92,7 @@ class Ledger:
         """Take one record in."""
         if not record.ids:
             return self._enter_run(record)
+        self._note_kept(record.rest)
         for at, id in enumerate(record.ids):
             attempt = record.attempts[at] if at < len(record.attempts) else 0
             self._enter_item(record, id, attempt)
@@ -109,6 +111,11 @@ class Ledger:
     def _take_list(self, fields: Mapping[str, Any]) -> None:
         if fields.get("total") is not None:
             self.list_total, self._list_new = fields["total"], fields.get("new") or 0
+
+    def _note_kept(self, rest: Mapping[str, Any]) -> None:
+        for where in (rest.get("out"), rest.get("err")):
+            if where:
+                self.kept_end = max(self.kept_end, where[0] + where[1])
 
     def _enter_item(self, record: Record, id: bytes, attempt: int) -> None:
         word = self._words.get(id)

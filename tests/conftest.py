@@ -57,7 +57,11 @@ class Scratch:
 
     def start(self, *words: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
         """`resumectl WORDS…` in the background, its streams discarded unless given, SIGINT not ignored."""
-        defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        defaults: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }
         env = {**self.env, **options.pop("env", {})}
         process = subprocess.Popen(
             [*PROGRAM, *words], cwd=self.path, env=env, start_new_session=True, **{**defaults, **options}

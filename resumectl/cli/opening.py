@@ -15,7 +15,7 @@ from ..records import unpack
 from ..report import duration, shown
 from ..run import Run
 from . import Refusal, tell
-from .options import OnOrphans
+from .choices import OnOrphans
 
 LOOK = 0.1  # seconds between two looks at orphans
 

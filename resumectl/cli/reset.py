@@ -28,7 +28,9 @@ def reset(
     id: IdOption = None,
     items: ItemsOption = None,
     new_keys: Annotated[bool, typer.Option("--new-keys", help="New idempotency keys (whole reset only).")] = False,
-    purge: Annotated[bool, typer.Option("--purge", help="Delete the old journal instead of keeping it (whole reset only).")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete the old journal instead of keeping it (whole reset only).")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> int:
     """Forget what was done: of all items (the journal is archived), or of those chosen.

@@ -27,15 +27,25 @@ def status(
     argument: JobArgument = None,
     job: JobOption = None,
     journal: JournalOption = None,
-    items: Annotated[str | None, typer.Option("--items", "-a", metavar="FILE", help="Count over this list, not the journal.")] = None,
+    items: Annotated[
+        str | None, typer.Option("--items", "-a", metavar="FILE", help="Count over this list, not the journal.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each job.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 0 only if everything is done, else 1.")] = False,
     done: Annotated[bool, typer.Option("--done", help="The ids that are done.", rich_help_panel=LISTS)] = False,
     failed: Annotated[bool, typer.Option("--failed", help="The ids that failed.", rich_help_panel=LISTS)] = False,
-    cut_off: Annotated[bool, typer.Option("--cut-off", help="The ids that were cut off.", rich_help_panel=LISTS)] = False,
-    parked: Annotated[bool, typer.Option("--parked", help="The ids that are held for a person.", rich_help_panel=LISTS)] = False,
-    new: Annotated[bool, typer.Option("--new", help="The ids of the last run's list that never started.", rich_help_panel=LISTS)] = False,
-    pending: Annotated[bool, typer.Option("--pending", help="All that a run would start.", rich_help_panel=LISTS)] = False,
+    cut_off: Annotated[
+        bool, typer.Option("--cut-off", help="The ids that were cut off.", rich_help_panel=LISTS)
+    ] = False,
+    parked: Annotated[
+        bool, typer.Option("--parked", help="The ids that are held for a person.", rich_help_panel=LISTS)
+    ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="The ids of the last run's list that never started.", rich_help_panel=LISTS)
+    ] = False,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="All that a run would start.", rich_help_panel=LISTS)
+    ] = False,
     null: Annotated[bool, typer.Option("--null", "-0", help="Ids end with NUL.", rich_help_panel=LISTS)] = False,
 ) -> int:
     """Show what is done and what is left.
