@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from .records import Record
+from .spending import Spending
 
 
 class State(IntEnum):
@@ -86,6 +87,7 @@ class Ledger:
         self.ended = 0
         self.kept_end = 0  # the highest byte of `NAME.out` that a record names
         self.run_ended = 0  # attempts ended in the last run
+        self.spending = Spending()  # of all attempts, failed ones too
         self.resume_at: str | None = None  # when the last limit said that it ends
 
     def enter(self, record: Record) -> None:
@@ -145,6 +147,7 @@ class Ledger:
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
+        self._spend(record.rest)
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
         return word | LIMITED if record.rest.get("why") == "limit" else word
@@ -156,6 +159,7 @@ class Ledger:
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
+        self._spend(rest)
         if record.t == "done":
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
@@ -165,6 +169,10 @@ class Ledger:
         if record.t == "cut_off" and word >> CUTS & MAX_CUTS < MAX_CUTS:
             return word + (1 << CUTS)
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
+
+    def _spend(self, rest: Mapping[str, Any]) -> None:
+        if "ms" in rest and rest.get("why") != "stop":
+            self.spending.add(rest.get("cost"), rest.get("sums") or {})
 
     def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
         word = word & STATE | NAMED | attempt << ATTEMPTS

@@ -110,6 +110,12 @@ class Snapshot:
             "reason": end.get("why"),
             "resume_at": self.ledger.resume_at,
             "counts": self._counts,
+            "cost": {
+                "total": self.ledger.spending.total,
+                "mean": self.ledger.spending.mean,
+                "unknown_attempts": self.ledger.spending.unknown,
+                "sums": self.ledger.spending.sums,
+            },
             "pid": holder(self.place, Disk()).get("pid") if self.running else None,
             "rate": rate,
             "eta": left / rate if rate else None,

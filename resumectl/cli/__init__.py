@@ -97,7 +97,7 @@ def put_bytes(data: bytes) -> None:
 
 def shown_id(id: bytes) -> bytes:
     """An id for a terminal: nothing in it can move the cursor."""
-    from ..report import shown
+    from ..words import shown
 
     return shown(id, limit=len(id) or 1).encode()
 

@@ -12,8 +12,9 @@ from ..lines import JournalError
 from ..loop import Loop
 from ..order import Order
 from ..printer import Done, Printer
-from ..report import last_line, shown
+from ..report import last_line
 from ..snapshot import continuation
+from ..words import shown
 from . import tell
 from .lists import Source
 
