@@ -1,7 +1,8 @@
-"""Stands between the program and its Disk: notes each operation, and dies at one of them."""
+"""Stands between the program and its Disk: notes each operation, and dies or fails at one of them."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from resumectl.disk import Disk
 
@@ -35,13 +36,20 @@ class Spy:
 
     At operation `at` (from 1; 0 never) the process is killed: `before` it, `after`
     it, or when `half` or `most` of a write's bytes are out.  With `mount` the power of
-    that file system is cut first.  `log` gets one JSON array a finished operation.
+    that file system is cut first.  With `error` (such as ENOSPC) nobody dies: that
+    operation fails `once`, or from then on `all` of its name do.
+
+    `log` gets one JSON array an operation: its name, the paths, what a write wrote,
+    and the error that it ended with.
     """
 
-    def __init__(self, log: Path | None = None, at: int = 0, how: str = "before", mount: Path | None = None) -> None:
-        self.at, self.how, self.mount = at, how, mount
+    def __init__(
+        self, log: Path | None = None, at: int = 0, how: str = "before", mount: Path | None = None, error: str = ""
+    ) -> None:
+        self.at, self.how, self.mount, self.error = at, how, mount, error
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC) if log else -1
         self._count = count(1)
+        self._failing = ""
 
     def install(self) -> None:
         for name, method in list(vars(Disk).items()):
@@ -52,28 +60,47 @@ class Spy:
         @wraps(method)
         def call(disk: Disk, *args: Any, **options: Any) -> Any:
             here = next(self._count) == self.at
-            if here and self.how == "before":
-                self._die()
-            if here and name == "write" and self.how in PARTS:
-                os.write(args[0], args[1][: PARTS[self.how](len(args[1]))])
-                self._die()
+            self._befall(name, args, here)
             result = method(disk, *args, **options)
-            if here:
+            if here and not self.error:
                 self._die()
-            self._note(name, args, result)
+            self._note(name, args, "")
             return result
 
         return call
 
-    def _note(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+    def _befall(self, name: str, args: tuple[Any, ...], here: bool) -> None:
+        """What happens to an operation instead of what was asked for."""
+        if self.error and (here or name == self._failing):
+            self._failing = name if self.how == "all" else ""
+            self._note(name, args, self.error)
+            number = getattr(errno, self.error)
+            raise OSError(number, os.strerror(number))
+        if here and not self.error and name == "write" and self.how in PARTS:
+            os.write(args[0], args[1][: PARTS[self.how](len(args[1]))])
+            self._die()
+        if here and not self.error and self.how == "before":
+            self._die()
+
+    def _note(self, name: str, args: tuple[Any, ...], error: str) -> None:
         if self._log >= 0:
             paths = [_path(arg) for arg in args if isinstance(arg, Path) or arg is args[0]]
-            os.write(self._log, json.dumps([name, paths, result]).encode() + b"\n")
+            data = bytes(args[1]).decode(errors="replace") if name == "write" else ""
+            os.write(self._log, json.dumps([name, paths, data, error]).encode() + b"\n")
 
     def _die(self) -> None:
         if self.mount is not None:
             cut_power(self.mount)
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Operation(NamedTuple):
+    """One line of a Spy's log."""
+
+    name: str
+    paths: list[str]
+    data: str
+    error: str
 
 
 def _path(target: int | Path) -> str:
@@ -85,6 +112,6 @@ def _path(target: int | Path) -> str:
         return ""
 
 
-def noted(log: Path) -> list[tuple[str, list[str], Any]]:
+def noted(log: Path) -> list[Operation]:
     """The operations in a log, in order."""
-    return [tuple(json.loads(line)) for line in log.read_text().splitlines()]
+    return [Operation(*json.loads(line)) for line in log.read_text().splitlines()]

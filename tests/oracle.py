@@ -36,9 +36,10 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """One run: the journal that it found, and how it ended."""
+    """One run: the journal and the number of effects that it found, and how it ended."""
 
     before: bytes
+    effects: int
     ended: Ended
 
 
@@ -82,12 +83,16 @@ class History:
 
     def run(self, warm: Warm, *options: str, **spy: Any) -> Ended:
         """One run to its end, or its death."""
-        before = self.bytes()
+        before = self.found()
         warm.start(self.words(*options), self.path, self.env, self.list if self.stream else "", **spy)
         return self.saw(before, warm.wait())
 
-    def saw(self, before: bytes, ended: Ended) -> Ended:
-        self.runs.append(Seen(before, ended))
+    def found(self) -> tuple[bytes, int]:
+        """What the next run finds."""
+        return self.bytes(), len(self.effects())
+
+    def saw(self, before: tuple[bytes, int], ended: Ended) -> Ended:
+        self.runs.append(Seen(*before, ended))
         return ended
 
     def effects(self) -> list[Effect]:
@@ -115,13 +120,16 @@ class History:
 def i1_what_was_acknowledged_or_recorded_never_runs_again(history: History) -> None:
     believed: dict[str, int] = {}
     for seen in history.runs:
-        for line in seen.ended.out.splitlines():
-            id, attempt = line.split()
-            believed[id] = int(attempt)
+        believed |= acknowledged(seen.ended)
         believed |= {record["id"]: record["a"] for record in records(seen.before) if record["t"] == "done"}
     for effect in history.effects():
         attempt = believed.get(effect.id, effect.attempt)
         assert effect.attempt <= attempt, f"I1: {effect.id} was done in attempt {attempt} and ran again: {effect}"
+
+
+def acknowledged(ended: Ended) -> dict[str, int]:
+    """The items whose output a run has printed, each with its attempt."""
+    return {id: int(attempt) for id, attempt in map(str.split, ended.out.splitlines())}
 
 
 def i2_every_item_is_done_once(history: History, found: Iterable[dict[str, Any]]) -> None:
@@ -166,7 +174,7 @@ def i5_the_grammar_holds(found: Iterable[dict[str, Any]]) -> None:
 
 
 def i6_every_line_passes_and_no_byte_changed(history: History, text: bytes) -> None:
-    for one, other in zip(history.runs, [*history.runs[1:], Seen(text, Ended(0, "", ""))], strict=True):
+    for one, other in zip(history.runs, [*history.runs[1:], Seen(text, 0, Ended(0, "", ""))], strict=True):
         if not is_cut(one, other):
             assert other.before.startswith(one.before), "I6: bytes that a run had found have changed"
     assert text.endswith(b"\n"), "I6: the last line is torn"
@@ -176,6 +184,42 @@ def i6_every_line_passes_and_no_byte_changed(history: History, text: bytes) -> N
         if record is not None and "bad" in record:
             assert record["bad"] == bad, f"I6: {bad} bad lines stand before {record}"
     assert bad <= history.crashes * (2 * history.jobs + 1), f"I6: {bad} bad lines after {history.crashes} crashes"
+
+
+def i8_after_an_error_nothing_starts_and_what_is_not_recorded_is_named(
+    history: History, ended: Ended, before: Iterable[tuple[str, str, str]]
+) -> None:
+    """`before`: the writes and syncs that went well, each with its path and what was written."""
+    assert ended.code == 74, f"I8: exit {ended.code}: {ended.err}"
+    complaints = [line for line in ended.err.splitlines() if line.startswith("resumectl: ") and "cleaned up" not in line]
+    assert len(complaints) == 1 and "Traceback" not in ended.err, ended.err
+    did = {effect[:2] for effect in history.effects()[history.runs[-1].effects :]}
+    may = may_start(history.journal, before)
+    assert {id for id, _ in did} <= may, f"I8: only {may or 'none'} might have started, and {did} did"
+    recorded = {(record["id"], record["a"]) for record in records(history.bytes()) if record["t"] in ENDS}
+    lost = {id for id, _ in did - recorded}
+    named = {id for line in re.findall(r"^ended but not recorded: (.*)$", ended.err, re.MULTILINE) for id in line.split(", ")}
+    assert lost <= named, f"I8: {lost} ended and not recorded, {named or 'none'} named"
+    untold = {id for id, _ in did} - acknowledged(ended).keys()
+    assert untold == named, f"I8: {untold or 'none'} ended and not acknowledged, {named or 'none'} named"
+
+
+def may_start(journal: Path, events: Iterable[tuple[str, str, str]]) -> set[str]:
+    """The ids whose `started` was written and synced."""
+    written: set[str] = set()
+    durable: set[str] = set()
+    for name, path, text in events:
+        if path == str(journal):
+            if name == "write":
+                written |= set(re.findall(r'"t":"started","id":"(\w+)"', text))
+            elif name in ("sync", "fdatasync"):
+                durable |= written
+    return durable
+
+
+def harmless(name: str, paths: Sequence[str]) -> bool:
+    """The lock's note is for messages only: whether it can be written is all the same."""
+    return name in ("write", "truncate", "ftruncate") and paths[0].endswith(".lock")
 
 
 def is_cut(one: Seen, other: Seen) -> bool:

@@ -38,7 +38,7 @@ def operations(history: History, warm: Warm) -> list[str]:
     log = history.path / "log"
     assert history.run(warm, log=log).code == 0
     history.judge()
-    return [name for name, *_ in noted(log)]
+    return [operation.name for operation in noted(log)]
 
 
 class Killer:
