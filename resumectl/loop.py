@@ -75,7 +75,7 @@ class Loop(Generic[T]):
             self._turn(self._wait())
         self._read_on()
         self._keep()
-        if self._owed and self._write([]):
+        if (self._owed or self._kept) and self._write([]):
             self._acknowledge()
 
     def _turn(self, outcomes: Sequence[Outcome[T]]) -> None:
@@ -163,7 +163,7 @@ class Loop(Generic[T]):
         held, self.admission.held = self.admission.held, []
         owed = [*self._owed, *held]
         try:
-            if self.broken and owed:
+            if self.broken and (owed or self._kept):  # a failed sync has left nothing owed, and nothing proven
                 self.run.journal.mend(owed)
             elif owed or started:
                 self.run.journal.append([*owed, *started])
