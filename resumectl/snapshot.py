@@ -105,7 +105,7 @@ class Snapshot:
         return {
             "schema": SCHEMA,
             "job": self.place.job,
-            "journal": os.fsdecode(self.place.journal),
+            "journal": printable(os.fsdecode(self.place.journal)),
             "state": self.state,
             "reason": end.get("why"),
             "resume_at": self.ledger.resume_at,
@@ -114,8 +114,13 @@ class Snapshot:
             "rate": rate,
             "eta": left / rate if rate else None,
             "command": [word.decode(errors="backslashreplace") for word in self.command()],
-            "continue": self.continuation(),
+            "continue": printable(self.continuation() or "") or None,
         }
+
+
+def printable(text: str) -> str:
+    """Text that JSON can hold: what is not UTF-8 is escaped."""
+    return os.fsencode(text).decode(errors="backslashreplace")
 
 
 def take(place: Place) -> Snapshot:

@@ -96,6 +96,6 @@ def _print(snapshot: Snapshot) -> None:
     if fields["resume_at"]:
         put(f"  resets   {fields['resume_at']}")
     if fields["continue"] and fields["state"] == "stopped":
-        put(f"  continue {fields['continue']}")
+        put(f"  continue {snapshot.continuation()}")
     if snapshot.damage:
         tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
