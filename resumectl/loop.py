@@ -137,7 +137,7 @@ class Loop(Generic[T]):
             self._kill_at = None
             self.crew.stop(signal.SIGKILL)
         elif self._interrupts >= 2:
-            self._kill_at = time.monotonic() + self.grace
+            self._kill_at = self._kill_at or time.monotonic() + self.grace
             self.crew.stop(number)
 
     def _listed(self, chunk: Chunk) -> None:
