@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from .admission import Admission
+from .admission import Admission, DuplicateId
 from .items import Item
 from .job import Crew, Job, Outcome, ReaderGone, Show, Signal, end_record
 from .ledger import State
@@ -148,11 +148,15 @@ class Loop(Generic[T]):
             self.run.keep_list(chunk.raw)
         except JournalError as error:
             return self._break(error)
-        for item in chunk.items:
-            self.admission.take(item)
+        error = chunk.error
+        try:
+            for item in chunk.items:
+                self.admission.take(item)
+        except DuplicateId as duplicate:
+            error = str(duplicate)
         self.tally.empty = self.stream.empty
-        if chunk.error:
-            self.pacing.halt("stream", chunk.error)
+        if error:
+            self.pacing.halt("stream", error)
             self.stream = None
         elif chunk.end:
             self.stream = None

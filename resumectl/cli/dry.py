@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import admission as admit
-from ..admission import Admission
+from ..admission import Admission, DuplicateId
 from ..disk import Disk
 from ..items import Format
 from ..ledger import Ledger, State
@@ -22,7 +22,7 @@ from ..report import WORDS, duration, items
 from ..run import key_for
 from ..tally import Tally
 from ..template import Template, Values
-from . import put_bytes, tell
+from . import Refusal, put_bytes, tell
 from .lists import Listing, Source
 from .opening import refuse_another_command
 
@@ -49,8 +49,11 @@ def describe(
         ledger.enter(Record("cut_off", (id,), (attempt,), {"run": run, "why": "crash"}))
     pacing: Pacing[Any] = Pacing(policy, sys.maxsize, time.monotonic(), ledger.mean_seconds())
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
-    for item in Listing(source, format):
-        admission.take(item)
+    try:
+        for item in Listing(source, format):
+            admission.take(item)
+    except DuplicateId as error:
+        raise Refusal(f"{source.label}: {error}; nothing was run") from None
     pacing.closed = True
     would: list[Any] = []
     while (chosen := pacing.next(time.monotonic())) is not None:
