@@ -124,7 +124,7 @@ def run(
         journal_counts = held.ledger.counts()
         new = not held.journal.exists
         if source.whole:
-            _take_all(source, format, admission)
+            _take_all(source, format, admission, held)
         options = _options(command)
         held.heal()
         held.begin(
@@ -138,6 +138,7 @@ def run(
                 "jobs": count,
                 "batch": 1,
                 "sync": sync.value,
+                **({} if source.named else {"piped": True}),
             },
             [*sealed, *admission.held],
             keep_fence=ignored,
@@ -206,14 +207,18 @@ def _descriptors(count: int) -> int:
     return most
 
 
-def _take_all(source: Source, format: Format, admission: Admission[Any]) -> None:
+def _take_all(source: Source, format: Format, admission: Admission[Any], held: Run) -> None:
     """Read a regular file to its end, before anything starts: then the totals are known."""
-    listing = Listing(source, format)
+    if not source.named:
+        held.keep_list(b"")
+    listing = Listing(source, format, None if source.named else held.keep_list)
     try:
         for item in listing:
             admission.take(item)
     except DuplicateId as error:
         raise Refusal(f"{source.label}: {error}; nothing was run") from None
+    if not source.named:
+        held.sync_list()
     tally = admission.tally
     tally.total, tally.empty = tally.listed, listing.empty
     tally.elsewhere = sum(admission.ledger.counts().values()) - tally.listed
