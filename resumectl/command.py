@@ -15,6 +15,7 @@ from typing import Any
 from . import child
 from .child import Leash, Limits, Start
 from .job import Job, Outcome
+from .lines import JournalError
 from .outputs import Spool
 from .program import Unusable, find
 from .template import Template, Values, quote_command
@@ -41,9 +42,12 @@ class Command:
     hold_timeouts: bool = False
 
     def __call__(self, job: Job[Any], leash: Leash) -> Outcome[Any]:
-        """Run the job to its end.  Failing to start is an outcome, not an exception."""
+        """Run the job to its end.  Failing to start is an outcome; JournalError: there is no place for output."""
         began = time.monotonic()
-        streams = Spool(self.spools), Spool(self.spools)
+        try:
+            streams = Spool(self.spools), Spool(self.spools)
+        except OSError as error:
+            raise JournalError(f"{os.fsdecode(self.spools)}: {error.strerror}", 74) from error
         try:
             if job.check:
                 verdict, ended = self._check(job, leash, began, streams[1]), None

@@ -122,6 +122,8 @@ class Loop(Generic[T]):
         elif isinstance(event, ReaderGone):
             self.reader_gone = event
             self.pacing.halt("sigpipe", event.error)
+        elif isinstance(event, JournalError):
+            self._break(event)
         elif isinstance(event, BaseException):
             raise event
 
