@@ -206,6 +206,11 @@ class Ledger:
             if state is None or word & STATE == state:
                 yield id
 
+    @property
+    def known(self) -> int:
+        """How many ids the journal names or this run's list has."""
+        return len(self._words)
+
     def counts(self) -> dict[State, int]:
         """How many ids the journal has in each state, the last run's unstarted new ones included."""
         found = {state: self._counts[state] for state in State}

@@ -221,7 +221,7 @@ def _take_all(source: Source, format: Format, admission: Admission[Any], held: R
         held.sync_list()
     tally = admission.tally
     tally.total, tally.empty = tally.listed, listing.empty
-    tally.elsewhere = sum(admission.ledger.counts().values()) - tally.listed
+    tally.elsewhere = admission.ledger.known - tally.listed
     admission.pacing.closed = True
 
 
