@@ -99,7 +99,7 @@ def shown_id(id: bytes) -> bytes:
     """An id for a terminal: nothing in it can move the cursor."""
     from ..report import shown
 
-    return shown(id, limit=len(id) or 1).encode()
+    return shown(id, limit=4 * len(id) or 1).encode()  # as long as its longest escapes can be
 
 
 def _flush() -> None:
