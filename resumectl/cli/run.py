@@ -278,7 +278,7 @@ def _finish(
     printer.finish()
     unprinted = _wait_for_reader(loop, printer, inbox)
     if unprinted:
-        tell(f"the output of {unprinted} ended items was not printed")
+        tell(f"the output of {unprinted} ended items was not printed", wait=False)
     return exit_code(loop)
 
 
