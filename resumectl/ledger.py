@@ -211,11 +211,6 @@ class Ledger:
         """Whether the journal has a record of the id."""
         return bool(self._words.get(id, 0) & NAMED)
 
-    @property
-    def known(self) -> int:
-        """How many ids have been met, in the journal or the list."""
-        return len(self._words)
-
     def open_items(self) -> dict[bytes, tuple[int, int]]:
         """The ids whose last record is `started`, each with its attempt and run."""
         return dict(self._open)
@@ -225,6 +220,11 @@ class Ledger:
         for id, word in self._words.items():
             if state is None or word & STATE == state:
                 yield id
+
+    @property
+    def known(self) -> int:
+        """How many ids the journal names or this run's list has."""
+        return len(self._words)
 
     def counts(self) -> dict[State, int]:
         """How many ids the journal has in each state, the last run's unstarted new ones included."""

@@ -94,11 +94,11 @@ def test_starting_over_keeps_the_old_journal_or_has_the_new_one(ram, warms, kind
     ended, _ = traced(history, "--fresh", fault=fault)
     assert ended.code in (-9, 74), ended.err
     assert "Traceback" not in ended.err
-    kept = [path.read_bytes() for path in history.journal.parent.glob("*.bak-*")]
+    kept = [path.read_bytes() for path in history.journal.parent.glob("*.jsonl.bak-*")]
     assert history.bytes() == old and kept in ([], [old])
     ended = history.run(warms[0], "--fresh")
     assert ended.code == 0 and ended.out, ended.err
-    assert {path.read_bytes() for path in history.journal.parent.glob("*.bak-*")} == {old}
+    assert {path.read_bytes() for path in history.journal.parent.glob("*.jsonl.bak-*")} == {old}
     i2_every_item_is_done_once(history, records(history.bytes()))
     i5_the_grammar_holds(records(history.bytes()))
 

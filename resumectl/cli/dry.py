@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import admission as admit
-from ..admission import Admission
+from ..admission import Admission, BadEntry
 from ..disk import Disk
 from ..items import Format
 from ..ledger import Ledger, State
@@ -23,7 +23,7 @@ from ..run import key_for
 from ..tally import Tally
 from ..template import Template, Values
 from ..words import duration
-from . import put_bytes, tell
+from . import Refusal, put_bytes, tell
 from .lists import Listing, Source
 from .opening import refuse_another_command
 from .starting import before
@@ -51,8 +51,11 @@ def describe(
         ledger.enter(Record("cut_off", (id,), (attempt,), {"run": run, "why": "crash"}))
     pacing: Pacing[Any] = Pacing(policy, sys.maxsize, moment(), before(ledger))
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
-    for item in Listing(source, format):
-        admission.take(item)
+    try:
+        for item in Listing(source, format):
+            admission.take(item)
+    except BadEntry as error:
+        raise Refusal(f"{source.label}: {error}; nothing was run") from None
     pacing.close()
     would: list[Any] = []
     now = moment()

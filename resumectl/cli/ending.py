@@ -50,7 +50,7 @@ def finish(
     printer.finish()
     unprinted = _wait_for_reader(loop, printer, inbox)
     if unprinted:
-        tell(f"the output of {unprinted} ended items was not printed")
+        tell(f"the output of {unprinted} ended items was not printed", wait=False)
     return exit_code(loop) or (1 if order.missing else 0)
 
 

@@ -108,7 +108,7 @@ def _print(snapshot: Snapshot) -> None:
         put(f"  {fields['rate']:.1f}/s{eta}")
     if fields["resume_at"]:
         put(f"  resets   {fields['resume_at']}")
-    if fields["continue"] and fields["state"] == "stopped":
-        put(f"  continue {fields['continue']}")
+    if fields["command"] and fields["state"] == "stopped":
+        put(f"  continue {snapshot.continuation() or 'by piping the list into the same command again'}")
     if snapshot.damage:
         tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
