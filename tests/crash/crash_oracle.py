@@ -123,6 +123,8 @@ class Told:
             return
         if "bad" in record:
             demand(record["bad"] == self.bad, f"I6 a barrier says {record['bad']} bad lines, there are {self.bad}")
+        if record["t"] == "started":
+            self.id(record)
         self.records.append(record)
 
     def id(self, record: dict[str, Any]) -> bytes:
@@ -131,7 +133,7 @@ class Told:
         if isinstance(value, dict) and "h" in value:
             return self._long[value["h"]]
         id = value.encode() if isinstance(value, str) else base64.b64decode(value["b64"])
-        if record["t"] == "started":
+        if len(id) > 256:
             self._long[hashlib.blake2b(id, digest_size=16).hexdigest()] = id
         return id
 
