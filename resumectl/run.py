@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -27,6 +27,7 @@ from .place import Place
 from .records import Record, stamp
 
 Pause = Callable[[float], None]
+T = TypeVar("T")
 
 
 class Run:
@@ -79,11 +80,11 @@ class Run:
         return key_for(self.journal.namespace, id)
 
     def orphans(self) -> Orphans:
-        """Who still lives of a run that did not end."""
+        """Who still lives of a run that did not end.  Raises JournalError 74."""
         if not self.ledger.run or self.ledger.end:
             return Orphans()
         keys = [self.key(id) for id in self.ledger.open_items()]
-        return ask(self.disk, self.place.live, self.place.journal, keys)
+        return self._guard(lambda: ask(self.disk, self.place.live, self.place.journal, keys))
 
     def seal_open(self, why: str = "crash") -> list[Record]:
         """One `cut_off` for each item whose last record is `started`; the ledger takes them in at once."""
@@ -158,9 +159,9 @@ class Run:
             path = self.place.journal.with_name(f"{name}-{count}")
         return path
 
-    def _guard(self, action: Callable[[], Any]) -> None:
+    def _guard(self, action: Callable[[], T]) -> T:
         try:
-            action()
+            return action()
         except OSError as error:
             where = os.fsdecode(error.filename) if error.filename else self.place.journal
             raise JournalError(f"{where}: {error.strerror}", 74) from error
