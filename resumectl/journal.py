@@ -178,9 +178,10 @@ class Journal:
         write_all(self.disk, fd, unsynced)
         self.disk.sync(fd)
         self.disk.rename(fresh, self.path)
-        self.disk.sync_dir(self.path.parent)
         self.disk.close(self._fd)
-        self._fd, self._suspect = fd, False
+        self._fd = fd  # from here on the new file is ours, even if its name is not durable yet
+        self.disk.sync_dir(self.path.parent)
+        self._suspect = False
         self._unsynced.clear()
 
     def look(self) -> None:
