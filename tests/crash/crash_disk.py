@@ -19,11 +19,12 @@ class Death(BaseException):
 
 
 class Fault(NamedTuple):
-    """What goes wrong at one operation, and whether everything that writes fails from then on."""
+    """What goes wrong at one operation, and whether everything that writes fails from then on, or one more operation."""
 
     operation: int
     error: int = errno.EIO
     lasting: bool = False
+    again: int = 0
 
 
 class MemoryDisk(Disk):
@@ -77,7 +78,7 @@ class MemoryDisk(Disk):
         fault = self._fault
         if fault is None or self.operations < fault.operation:
             return None
-        if self.operations > fault.operation and not (fault.lasting and writes):
+        if self.operations not in (fault.operation, fault.again) and not (fault.lasting and writes):
             return None
         self.failed = True
         if self.failed_at is None and self._watch is not None:
@@ -101,7 +102,7 @@ class MemoryDisk(Disk):
             self._files[inode] = File()
             self._rename_to(name, inode)
         elif flags & os.O_TRUNC:
-            self._files[inode] = self._files[inode]._replace(data=b"")
+            self._files[inode] = File(b"", self._files[inode].synced)
         self._next += 1
         self._open[self._next] = inode
         return self._next
@@ -164,7 +165,7 @@ class MemoryDisk(Disk):
         self._check()
         inode = self._open[fd]
         file = self._files[inode]
-        self._files[inode] = file._replace(data=file.data[:size].ljust(size, b"\0"))
+        self._files[inode] = File(file.data[:size].ljust(size, b"\0"), file.synced)
 
     def identity(self, target: int | Path) -> tuple[int, int] | None:
         inode = self._open[target] if isinstance(target, int) else self._names.get(os.fspath(target))

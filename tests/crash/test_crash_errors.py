@@ -48,20 +48,42 @@ def failed(script: Script, disk: State, fault: Fault) -> tuple[MemoryDisk, Log, 
 @pytest.mark.parametrize("name", ERRORS)
 @pytest.mark.parametrize("script", [BUSY, SCRIPTS["one by one"], SCRIPTS["at most two attempts"]], ids=["two", "one", "held"])
 def test_after_an_error_nothing_starts_and_the_next_run_finishes(name: str, script: Script) -> None:
-    """I8: exit 74, and each ended item is either counted as recorded or named; then I9."""
+    """I8: exit 74, and each ended item is either counted as recorded or named; then I9.  In a recovery too."""
     error, lasting = ERRORS[name]
+    for logs, disk in ([], EMPTY), torn(script):
+        for operation in operations(script):
+            judge(script, logs, disk, Fault(operation, error, lasting))
+
+
+@pytest.mark.parametrize("script", [BUSY, SCRIPTS["at most two attempts"]], ids=["two", "held"])
+def test_a_second_error_while_the_first_is_mended_changes_nothing(script: Script) -> None:
+    """Every error but the first may come at each of the next operations."""
     for operation in operations(script):
-        disk, log, code = failed(script, EMPTY, Fault(operation, error, lasting))
-        where = f"operation {operation}: {log}"
-        assert disk.failed or code in (0, 1), where
-        if log[-1] == ("refused", 74):
-            assert not any(event[0] == "start" for event in log), where
-        elif disk.failed_at is not None and code == 74:
-            named_or_told(log, disk.state, where)
-            assert not any(event[0] == "start" for event in log[disk.failed_at :]), where
-        else:
-            assert code in (0, 1), where  # only the lock's note was not written
-        resume(script, log, disk.state)
+        for again in range(operation + 1, operation + 12):
+            judge(script, [], EMPTY, Fault(operation, errno.EIO, again=again))
+
+
+def torn(script: Script) -> tuple[list[Log], State]:
+    """A run that died in the middle of its last write but one."""
+    histories = Histories(script)
+    played = histories.play(EMPTY)
+    moment = [moment for moment in played.moments if moment.kind == "write"][-2]
+    return [played.log[: moment.logged]], list(moment.parts())[2]
+
+
+def judge(script: Script, logs: list[Log], before: State, fault: Fault) -> None:
+    """What a run with this fault did, and what the next run makes of it."""
+    disk, log, code = failed(script, before, fault)
+    where = f"{fault}: {log}"
+    assert disk.failed or code in (0, 1), where
+    if log[-1] == ("refused", 74):
+        assert not any(event[0] == "start" for event in log), where
+    elif disk.failed_at is not None and code == 74:
+        named_or_told(log, disk.state, where)
+        assert not any(event[0] == "start" for event in log[disk.failed_at :]), where
+    else:
+        assert code in (0, 1), where  # only the lock's note was not written
+    Histories(script).finish([*logs, log], disk.state)
 
 
 def named_or_told(log: Log, disk: State, where: str) -> None:
@@ -70,13 +92,8 @@ def named_or_told(log: Log, disk: State, where: str) -> None:
     told = {event[1] for event in log if event[0] == "ack"}
     named = log[-1][2]
     assert ended == told | named and not told & named, where
-    synced = Told(power_cut(disk, len(disk.pending), "none").read(PLACE.journal))
+    synced = Told(power_cut(disk, 0, "none").read(PLACE.journal))
     assert not named & {synced.id(record) for record in synced.records if record["t"] in ("done", "failed")}, where
-
-
-def resume(script: Script, log: Log, disk: State) -> None:
-    histories = Histories(script)
-    histories.finish([log], disk)
 
 
 @pytest.mark.parametrize("name", ERRORS)
