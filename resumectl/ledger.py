@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from .records import Record
+from .records import ALONE, Record
 from .spending import Spending
 
 
@@ -141,6 +141,8 @@ class Ledger:
         if t not in STATES:
             return word
         self._open.pop(id, None)
+        if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
+            word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
         return self._ended(record, word, attempt)
 
