@@ -20,13 +20,6 @@ def template_of(words: Sequence[bytes]) -> Template:
         raise Refusal(str(error)) from None
 
 
-def rules_of(ok: Sequence[str] | None) -> Rules:
-    try:
-        return Rules.parse({"ok": ok or ()})
-    except ValueError as error:
-        raise Refusal(str(error)) from None
-
-
 def cut_off_policy(chosen: CutOff | None, verify: str | None) -> CutOff:
     if chosen is CutOff.VERIFY and verify is None:
         raise Refusal("--cut-off verify needs something to ask; add --verify CMD")
@@ -52,9 +45,16 @@ def files_of(out: str | None, err: str | None) -> tuple[FileTemplate | None, Fil
 def refuse_with_ungroup(rules: Rules, **others: object) -> None:
     """With --ungroup nothing is caught, so nothing can be tested, held back or kept."""
     if rules.look_at_output:
-        raise Refusal("--ungroup lets the output pass by, so no test can see it; drop --ungroup or the test")
+        raise Refusal("--ungroup lets the output pass by, so no test can see it; drop --ungroup, the test, or --preset none")
     for name, given in others.items():
         if given:
             raise Refusal(
                 f"--{name.replace('_', '-')} needs the output, which --ungroup lets pass by; drop one of them"
             )
+
+
+def budgets_of(rules: Rules, run: float | None, total: float | None) -> tuple[float | None, float | None]:
+    """--max-cost and --max-total-cost; they need something that says what an attempt costs."""
+    if (run is not None or total is not None) and rules.cost is None:
+        raise Refusal("a budget needs to know what an attempt costs; add --cost PATH, or use a preset with JSON output")
+    return run, total

@@ -46,6 +46,21 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
+class OnLimit(StrEnum):
+    """What to do at a usage limit."""
+
+    STOP = "stop"
+    WAIT = "wait"
+
+
+def interval(text: str) -> float:
+    """The seconds between two starts for a rate such as `30/m`, `2/s`, `100/h`; a bare number is per second."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(?:/(s|m|h|d))?", text)
+    if match is None or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no rate; write 30/m, 2/s or 100/h")
+    return _UNITS[match[2] or "s"] / float(match[1])
+
+
 def slots(jobs: int) -> int:
     """How many slots `-j` asks for; 0 is one for each core that we may use."""
     if jobs:
