@@ -19,6 +19,21 @@ class Sync(StrEnum):
     NONE = "none"
 
 
+class FormatName(StrEnum):
+    """How a list is written."""
+
+    LINES = "lines"
+    JSONL = "jsonl"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class StdinName(StrEnum):
+    """What a command reads on its standard input."""
+
+    ITEM = "item"
+
+
 class OnOrphans(StrEnum):
     """What to do about commands of a killed run that still live."""
 
