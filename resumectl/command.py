@@ -14,6 +14,8 @@ from typing import Any
 
 from . import child
 from .child import Leash, Limits, Start
+from .disk import Disk
+from .files import FileTemplate, PartFile
 from .job import Job, Outcome
 from .outputs import Spool
 from .program import Unusable, find
@@ -33,6 +35,8 @@ class Command:
     template: Template
     environ: Mapping[bytes, bytes]
     spools: Path  # the directory of the child's streams
+    files: tuple[FileTemplate | None, FileTemplate | None] = (None, None)  # --out, --err
+    inherit: bool = False  # the child writes to our own streams; nothing is caught
     program: bytes | None = None  # the file to execute; None: looked up for each item
     rules: Rules = Rules()
     limits: Limits = Limits()
@@ -43,17 +47,29 @@ class Command:
     def __call__(self, job: Job[Any], leash: Leash) -> Outcome[Any]:
         """Run the job to its end.  Failing to start is an outcome, not an exception."""
         began = time.monotonic()
-        streams = Spool(self.spools), Spool(self.spools)
         try:
-            if job.check:
-                verdict, ended = self._check(job, leash, began, streams[1]), None
-            else:
-                verdict, ended = self._run(job, leash, began, streams)
-        except BaseException:
-            for stream in streams:
-                stream.close()
-            raise
-        return Outcome(job, verdict, time.monotonic() - began, ended, *streams)
+            streams = self._streams(job)
+        except OSError as error:
+            return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.spools))
+        if job.check:
+            verdict, ended = self._check(job, leash, began, streams[1]), None
+        else:
+            verdict, ended = self._run(job, leash, began, streams)
+        trouble = ""
+        try:
+            _put_in_place(streams, done=verdict.kind is Kind.DONE)
+        except OSError as error:
+            trouble = _uncaught(error, self.spools)
+            verdict = replace(verdict, kind=Kind.CUT_OFF, why="journal", text=trouble)
+        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, error=trouble)
+
+    def _streams(self, job: Job[Any]) -> tuple[Spool, Spool]:
+        """The files that the child writes to; raises OSError."""
+        if job.check or self.files == (None, None):
+            return Spool.nameless(self.spools), Spool.nameless(self.spools)
+        values = self._values(job)
+        out, err = (PartFile(file.path(values), Disk()) if file else Spool.nameless(self.spools) for file in self.files)
+        return out, err
 
     def _run(self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool]) -> Run:
         values, environ = self._values(job), self._environ(job)
@@ -62,7 +78,8 @@ class Command:
             executable = self.program or find(argv[0], environ)
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
-        ended = self._child(argv, executable, environ, leash, began, (streams[0].fd, streams[1].fd))
+        fds = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
+        ended = self._child(argv, executable, environ, leash, began, fds)
         if isinstance(ended, Verdict):
             return ended, None
         out, err = (stream.view() for stream in streams)
@@ -110,7 +127,7 @@ class Command:
         """Run `--verify`; what its end changes in the verdict.  Its output is shown unless it says yes or no."""
         assert self.verify is not None
         script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
-        with closing(Spool(self.spools)) as words:
+        with closing(Spool.nameless(self.spools)) as words:
             ended = self._child(script, b"/bin/sh", self._environ(job), leash, began, (words.fd, words.fd))
             if isinstance(ended, Verdict):
                 return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
@@ -151,6 +168,18 @@ class Command:
         if omitted:
             environ[b"RESUMECTL_OMITTED"] = b" ".join(omitted)
         return environ
+
+
+def _put_in_place(streams: tuple[Spool, Spool], *, done: bool) -> None:
+    """A file of its own gets its name only when its item is done; else it is output like any other."""
+    for stream in streams:
+        if isinstance(stream, PartFile):
+            stream.put_in_place() if done else stream.drop()
+
+
+def _uncaught(error: OSError, where: Path) -> str:
+    path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else where
+    return f"{path}: {error.strerror}; what the command prints can't be written"
 
 
 def _held(text: str) -> dict[str, Any]:

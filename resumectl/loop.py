@@ -8,34 +8,37 @@ and where, is the crew's affair.
 
 from __future__ import annotations
 
-import signal
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from .admission import Admission
-from .items import Item
-from .job import Crew, Job, Outcome, ReaderGone, Show, Signal, end_record
+from .feed import Feed
+from .interrupts import Interrupts
+from .job import Crew, Job, Outcome, ReaderGone, Show, Signal, end_record, streams
 from .ledger import State
 from .lines import JournalError
+from .outputs import Kept, Outputs
 from .pacing import Pacing
 from .records import Record
 from .run import Run
 from .stream import Chunk, Stream
-from .verdict import Kind, Verdict
+from .throttle import Moment
+from .verdict import Kind
+from .words import clock, duration
 
 T = TypeVar("T")
-READ_ON = 1.0  # seconds that a stop goes on reading the list
 LOOK = 1.0  # seconds between two looks at the journal while nothing happens
 
 
 class Loop(Generic[T]):
     """Runs what the pacing lets start, and records what ends, until nothing is left to do.
 
-    After `go`, `signal`, `broken` and `reader_gone` say what else happened.
+    After `go`, `interrupts.signal`, `broken` and `reader_gone` say what else happened.
     """
 
     def __init__(
@@ -48,41 +51,44 @@ class Loop(Generic[T]):
         inbox: SimpleQueue[Any],
         *,
         stream: Stream | None = None,
+        outputs: Outputs | None = None,
         grace: float = 10.0,
     ) -> None:
         self.run, self.pacing, self.admission = run, pacing, admission
-        self.crew, self.show, self.inbox, self.stream = crew, show, inbox, stream
+        self.crew, self.show, self.inbox = crew, show, inbox
+        self.interrupts = Interrupts(crew, pacing, show, grace)
+        self.outputs = outputs  # None: nothing is kept
         self.tally = admission.tally
-        self.grace = grace
-        self.signal: int | None = None
+        self._feed = Feed(run, admission, stream)
         self.broken: JournalError | None = None
         self.reader_gone: ReaderGone | None = None
-        self.unrecorded: list[Outcome[T]] = []  # ended, and not (yet) in the journal
+        self._arrived: list[Outcome[T]] = []  # ended; their output is not kept yet
+        self._kept: list[tuple[Outcome[T], Kept | None, Kept | None]] = []  # ended and kept; not in the journal yet
         self._owed: list[Record] = []  # what the journal lacks
+        self._told: float | None = None  # until when a limit was said to last
         self._slots = list(range(1, pacing.slots + 1))
-        self._interrupts = 0
-        self._kill_at: float | None = None
 
     def go(self) -> None:
         """Turn until everything has ended."""
         self._turn([])
-        while self.pacing.running or not self.pacing.over:
+        while self.pacing.running or not self.pacing.over():
             self._turn(self._wait())
         self._read_on()
-        if (self._owed or self.unrecorded) and self._write([]):
+        self._keep()
+        if (self._owed or self._kept) and self._write([]):
             self._acknowledge()
 
     def _turn(self, outcomes: Sequence[Outcome[T]]) -> None:
         """What ended and what comes next in one append, one sync; then it is believed, and started."""
         for outcome in outcomes:
-            self._judge(outcome)
+            self._settle(outcome)
+        self._keep()
         jobs = self._choose()
         if self._write(jobs):
             self._acknowledge()
             for job in jobs:
                 self.crew.start(job)
-        if self.stream is not None and self.pacing.hungry:
-            self.stream.more()
+        self._feed.want()
 
     def _wait(self) -> list[Outcome[T]]:
         """Everything that has come into the inbox; returns after LOOK seconds at the latest."""
@@ -100,23 +106,32 @@ class Loop(Generic[T]):
         return outcomes
 
     def _patience(self) -> float:
-        if self._kill_at is None:
-            return LOOK
-        return min(LOOK, max(0.0, self._kill_at - time.monotonic()))
+        """How long to wait for an event, in seconds."""
+        wake = self.pacing.wake(moment())
+        return self.interrupts.patience(LOOK if wake is None else min(LOOK, max(wake, 0.001)))
 
     def _tick(self) -> None:
-        if self._kill_at is not None and time.monotonic() >= self._kill_at:
-            self._kill_at = None
-            self.crew.stop(signal.SIGKILL)
+        self.interrupts.tick()
+        self._tell_of_limit()
         if self.broken is None:
             try:
                 self.run.journal.look()
             except JournalError as error:
                 self._break(error)
 
+    def _tell_of_limit(self) -> None:
+        """A countdown while a limit is sat out."""
+        until = None if self.pacing.stop else self.pacing.throttle.until
+        if until == self._told and until is None:
+            return
+        if until is not None and until != self._told:
+            self.show.say(f"limit: waiting until {clock(until)} ({duration(until - time.time())}); Ctrl-C ends")
+        self._told = until
+        self.show.notice(f"limit: {duration(max(0.0, until - time.time()))} left" if until is not None else "")
+
     def _event(self, event: Any) -> None:
         if isinstance(event, Signal):
-            self._signalled(event.number)
+            self.interrupts.got(event.number)
         elif isinstance(event, Chunk):
             self._listed(event)
         elif isinstance(event, ReaderGone):
@@ -125,53 +140,17 @@ class Loop(Generic[T]):
         elif isinstance(event, BaseException):
             raise event
 
-    def _signalled(self, number: int) -> None:
-        """First Ctrl-C: let what runs end.  Second, or TERM or HUP: tell it to go.  Third: kill it."""
-        self.signal = self.signal or number
-        self.pacing.halt(signal.Signals(number).name.lower())
-        self._interrupts += 1 if number == signal.SIGINT else 2
-        if self._interrupts == 1 and self.pacing.running:
-            count = self.pacing.running
-            self.show.say(f"interrupted: {count} running, waiting for {'it' if count == 1 else 'them'}; Ctrl-C again stops")
-        elif self._interrupts >= 3 and self._kill_at is not None and number == signal.SIGINT:
-            self._kill_at = None
-            self.crew.stop(signal.SIGKILL)
-        elif self._interrupts >= 2:
-            self._kill_at = time.monotonic() + self.grace
-            self.crew.stop(number)
-
     def _listed(self, chunk: Chunk) -> None:
-        """More of a list that is no regular file."""
-        assert self.stream is not None
-        self.stream.came()
         try:
-            self.run.keep_list(chunk.raw)
+            for record in self._feed.take(chunk):
+                self._owe(record)
         except JournalError as error:
-            return self._break(error)
-        for item in chunk.items:
-            self.admission.take(item)
-        self.tally.empty = self.stream.empty
-        if chunk.error:
-            self.pacing.halt("stream", chunk.error)
-            self.stream = None
-        elif chunk.end:
-            self.stream = None
-            self._list_ended()
-
-    def _list_ended(self) -> None:
-        self.pacing.closed = True
-        self.tally.total = self.tally.listed
-        try:
-            self.run.sync_list()
-        except JournalError as error:
-            return self._break(error)
-        counts = {"run": self.run.number, "total": self.tally.total, "new": self.tally.new}
-        self._owe(Record("list", (), (), counts))
+            self._break(error)
 
     def _choose(self) -> list[Job[T]]:
         """The next jobs, one for each free slot, while the pacing and the printing allow."""
         jobs: list[Job[T]] = []
-        while not self.show.full and (item := self.pacing.next(time.monotonic())) is not None:
+        while not self.show.full and (item := self.pacing.next(moment())) is not None:
             check = item.id in self.admission.to_check
             attempt = self.run.ledger.attempts(item.id) + (not check)
             keys = (self.run.key(item.id),)
@@ -184,7 +163,7 @@ class Loop(Generic[T]):
         held, self.admission.held = self.admission.held, []
         owed = [*self._owed, *held]
         try:
-            if self.broken:
+            if self.broken and (owed or self._kept):  # a failed sync has left nothing owed, and nothing proven
                 self.run.journal.mend(owed)
             elif owed or started:
                 self.run.journal.append([*owed, *started])
@@ -197,7 +176,9 @@ class Loop(Generic[T]):
             self.tally.running |= dict.fromkeys(record.ids, time.monotonic())
         return True
 
-    def _unwritten(self, error: JournalError, owed: list[Record], started: list[Record], jobs: Sequence[Job[T]]) -> None:
+    def _unwritten(
+        self, error: JournalError, owed: list[Record], started: list[Record], jobs: Sequence[Job[T]]
+    ) -> None:
         """Keep what the file lacks; a start that is in it but will not happen is taken back."""
         landed = error.landed
         back = started[: max(0, landed - len(owed))]
@@ -214,27 +195,56 @@ class Loop(Generic[T]):
             self.pacing.halt("journal")
             self.show.say(f"{error}; starting nothing more")
 
-    def _judge(self, outcome: Outcome[T]) -> None:
-        """Turn an outcome into what the journal is owed, and tell the pacing."""
-        job, verdict = outcome.job, outcome.verdict
-        heappush(self._slots, job.slot)
-        if job.check:
-            return self._checked(job.items[0], verdict)
-        ledger, id = self.run.ledger, job.items[0].id
-        first = ledger.standing(id).failures == 0
-        self.pacing.ended(verdict, outcome.seconds, first_failure=first)
-        self._owe(end_record(outcome, self.run.number))
-        if verdict.kind in (Kind.FAILED, Kind.CUT_OFF) and (held := self.admission.exhausted(id)):
+    def _settle(self, outcome: Outcome[T]) -> None:
+        """The slot is free, and the pacing knows what came of it."""
+        heappush(self._slots, outcome.job.slot)
+        if outcome.error:
+            self._break(JournalError(outcome.error, 74))
+        if outcome.job.check:
+            return self._checked(outcome)
+        item = outcome.job.items[0]
+        standing = self.run.ledger.standing(item.id)
+        verdict, again = self.pacing.ended(
+            item,
+            outcome.verdict,
+            outcome.seconds,
+            moment(),
+            failures=standing.failures,
+            last=self.admission.last_attempt(standing),
+        )
+        self._arrived.append(replace(outcome, verdict=verdict, again=again))
+
+    def _keep(self) -> None:
+        """Make durable what has been printed, then owe the journal the lines that name it."""
+        if not self._arrived:
+            return
+        spools = [spool for outcome in self._arrived for spool in (outcome.out, outcome.err)]
+        try:
+            where = self.outputs.keep(spools) if self.outputs is not None else [None] * len(spools)
+        except OSError as error:
+            return self._break(JournalError(f"{self.run.place.out}: {error.strerror}", 74))
+        for outcome, out, err in zip(self._arrived, where[::2], where[1::2], strict=True):
+            named = (out, err) if self.outputs is not None and self.outputs.named else (None, None)
+            self._owe(end_record(outcome, self.run.number, *named))
+            if outcome.verdict.kind in (Kind.FAILED, Kind.CUT_OFF):
+                self._exhaust(outcome.job.items[0].id)
+            self._kept.append((outcome, out, err))
+        self._arrived.clear()
+
+    def _exhaust(self, id: bytes) -> None:
+        if held := self.admission.exhausted(id):
             self._owe(held)
-        self.unrecorded.append(outcome)
 
     def _owe(self, record: Record) -> None:
         self.run.ledger.enter(record)
         self._owed.append(record)
 
-    def _checked(self, item: Item[T], verdict: Verdict) -> None:
+    def _checked(self, outcome: Outcome[T]) -> None:
         """`--verify` has answered for a cut-off item: done, to run after all, or unknown."""
-        self.pacing.checked()
+        item, verdict = outcome.job.items[0], outcome.verdict
+        self.pacing.checked(item)
+        outcome = replace(outcome, again=verdict.kind is Kind.FAILED)
+        self.show.outcome(outcome, *streams(outcome, None, None, None))
         attempts = (self.run.ledger.attempts(item.id),)
         if verdict.kind is Kind.DONE:
             self._owe(Record("done", (item.id,), attempts, {"by": "verify"}))
@@ -249,7 +259,7 @@ class Loop(Generic[T]):
 
     def _acknowledge(self) -> None:
         """What is durable may be believed: counted and shown."""
-        for outcome in self.unrecorded:
+        for outcome, out, err in self._kept:
             id = outcome.job.items[0].id
             state = self.run.ledger.state(id)
             self.tally.running.pop(id, None)
@@ -257,8 +267,8 @@ class Loop(Generic[T]):
             self.tally.completed += outcome.verdict.kind is Kind.DONE
             self.tally.failed += outcome.verdict.kind is Kind.FAILED
             self.tally.cut_off += outcome.verdict.kind is Kind.CUT_OFF
-            self.show.outcome(outcome)
-        self.unrecorded.clear()
+            self.show.outcome(outcome, *streams(outcome, self.outputs, out, err))
+        self._kept.clear()
 
     def _enter(self, record: Record) -> None:
         for id in record.ids:
@@ -266,22 +276,21 @@ class Loop(Generic[T]):
         self.run.ledger.enter(record)
 
     def _read_on(self) -> None:
-        """A stop reads on for a second, so that a list which was about to end is kept whole."""
-        end = time.monotonic() + READ_ON
-        while self.stream is not None and (left := end - time.monotonic()) > 0:
-            self.stream.more()
-            try:
-                event = self.inbox.get(timeout=left)
-            except Empty:
-                return
-            if isinstance(event, Signal):
-                return
-            self._event(event)
+        try:
+            for record in self._feed.rest(self.inbox):
+                self._owe(record)
+        except JournalError as error:
+            self._break(error)
+
+    def unrecorded(self) -> list[bytes]:
+        """The ids of what ended and could not be recorded."""
+        ended = [*self._arrived, *(outcome for outcome, _, _ in self._kept)]
+        return [id for outcome in ended for id in outcome.job.ids]
 
     def why(self) -> str:
         """Why the run ended, as `end` says it; the first that applies."""
-        if self.signal is not None:
-            return signal.Signals(self.signal).name.lower()
+        if self.interrupts.signal is not None:
+            return self.interrupts.name()
         if self.broken is not None:
             return "journal"
         if self.reader_gone is not None:
@@ -289,3 +298,8 @@ class Loop(Generic[T]):
         if self.pacing.stop is not None:
             return self.pacing.stop
         return "complete" if self.tally.complete else "exhausted"
+
+
+def moment() -> Moment:
+    """Now, on both clocks."""
+    return Moment(time.monotonic(), time.time())

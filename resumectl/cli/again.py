@@ -29,7 +29,7 @@ def last_list(snapshot: Snapshot) -> Listing:
     """The list of the last run: its file, or the copy of what was piped in; Refusal if it can't be read whole."""
     options = last_options(snapshot)
     path = options["items"]
-    if path in (None, "-") or snapshot.ledger.run.get("total") is None or snapshot.ledger.run.get("piped"):
+    if snapshot.ledger.run.get("piped"):
         if snapshot.ledger.list_total is None:
             raise Refusal("the last run's list was not read to its end; pipe it again")
         path = os.fsdecode(snapshot.place.items)

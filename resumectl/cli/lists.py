@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +62,9 @@ class Listing:
     Refusal at a record that is none, or when the file can't be read.
     """
 
-    def __init__(self, source: Source, format: Format) -> None:
-        self._source, self._reader = source, Reader(format)
+    def __init__(self, source: Source, format: Format, keep: Callable[[bytes], None] | None = None) -> None:
+        """`keep` is given the bytes as they were read."""
+        self._source, self._reader, self._keep = source, Reader(format), keep
 
     @property
     def empty(self) -> int:
@@ -72,6 +73,8 @@ class Listing:
     def __iter__(self) -> Iterator[Item[Any]]:
         try:
             for chunk in self._source.chunks():
+                if self._keep is not None:
+                    self._keep(chunk)
                 yield from self._reader.feed(chunk)
             yield from self._reader.close()
         except ListError as error:
