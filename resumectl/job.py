@@ -77,8 +77,8 @@ class Show(Protocol):
 
     def say(self, text: str) -> None: ...
 
-    def notice(self, text: str) -> None:
-        """What a progress display shows besides the counts, until it is told otherwise."""
+    def limited(self, until: float | None) -> None:
+        """A limit is sat out until then (epoch seconds), or none is; called again and again."""
 
     @property
     def full(self) -> bool:

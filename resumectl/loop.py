@@ -29,7 +29,6 @@ from .run import Run
 from .stream import Chunk, Stream
 from .throttle import Moment
 from .verdict import Kind
-from .words import clock, duration
 
 T = TypeVar("T")
 LOOK = 1.0  # seconds between two looks at the journal while nothing happens
@@ -65,7 +64,6 @@ class Loop(Generic[T]):
         self._arrived: list[Outcome[T]] = []  # ended; their output is not kept yet
         self._kept: list[tuple[Outcome[T], Kept | None, Kept | None]] = []  # ended and kept; not in the journal yet
         self._owed: list[Record] = []  # what the journal lacks
-        self._told: float | None = None  # until when a limit was said to last
         self._slots = list(range(1, pacing.slots + 1))
 
     def go(self) -> None:
@@ -112,22 +110,12 @@ class Loop(Generic[T]):
 
     def _tick(self) -> None:
         self.interrupts.tick()
-        self._tell_of_limit()
+        self.show.limited(None if self.pacing.stop else self.pacing.throttle.until)
         if self.broken is None:
             try:
                 self.run.journal.look()
             except JournalError as error:
                 self._break(error)
-
-    def _tell_of_limit(self) -> None:
-        """A countdown while a limit is sat out."""
-        until = None if self.pacing.stop else self.pacing.throttle.until
-        if until == self._told and until is None:
-            return
-        if until is not None and until != self._told:
-            self.show.say(f"limit: waiting until {clock(until)} ({duration(until - time.time())}); Ctrl-C ends")
-        self._told = until
-        self.show.notice(f"limit: {duration(max(0.0, until - time.time()))} left" if until is not None else "")
 
     def _event(self, event: Any) -> None:
         if isinstance(event, Signal):

@@ -45,8 +45,8 @@ class Order:
     def say(self, text: str) -> None:
         self._printer.say(text)
 
-    def notice(self, text: str) -> None:
-        self._printer.notice(text)
+    def limited(self, until: float | None) -> None:
+        self._printer.limited(until)
 
     def resumed(self, item: Item[Any]) -> None:
         """The list has an item that is done."""

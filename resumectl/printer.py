@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from .job import Outcome, ReaderGone
 from .outputs import Stream
 from .report import ended_line
-from .words import shown
+from .words import clock, duration, shown
 
 REPAINT = 0.1  # seconds between two repaints
 PLAIN = 30.0  # seconds between two lines of progress where there is no terminal
@@ -57,7 +57,7 @@ class Printer:
         self.picture: Picture | None = None
         self._progress = progress
         self._tag, self._quiet = tag, quiet
-        self.noticed = ""
+        self._until: float | None = None
         self._tasks: SimpleQueue[bytes | tuple[Stream | None, Stream | None, bytes, bytes] | None] = SimpleQueue()
         self._given = self._printed = 0
         self._deaf = {1: False, 2: False}
@@ -100,9 +100,16 @@ class Printer:
         """One line of our own, on standard error."""
         self._tasks.put(_line(text))
 
-    def notice(self, text: str) -> None:
-        """What the picture shows besides the counts; empty for nothing."""
-        self.noticed = text
+    def limited(self, until: float | None) -> None:
+        """Say once, then count down, that a limit is sat out until then (epoch seconds)."""
+        if until is not None and until != self._until:
+            self.say(f"limit: waiting until {clock(until)} ({duration(until - time.time())}); Ctrl-C ends the wait")
+        self._until = until
+
+    def notice(self) -> str:
+        """What a progress display shows besides the counts; empty for nothing."""
+        until = self._until
+        return "" if until is None else f"limit: {duration(max(0.0, until - time.time()))} left"
 
     def finish(self) -> None:
         """Nothing more will be given; `Done` goes into the inbox when all is printed."""
@@ -131,7 +138,7 @@ class Printer:
             self._show("refresh")
             if self._progress and time.monotonic() >= next_line:
                 next_line = time.monotonic() + PLAIN
-                self._write(2, _line("; ".join(filter(None, (self._progress(), self.noticed)))))
+                self._write(2, _line("; ".join(filter(None, (self._progress(), self.notice())))))
         self._show("stop")
 
     def _take(self) -> list[Any]:

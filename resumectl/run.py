@@ -27,7 +27,6 @@ from .outputs import Outputs
 from .place import Place
 from .records import Record, stamp
 
-T = TypeVar("T")
 Pause = Callable[[float], None]
 T = TypeVar("T")
 

@@ -74,7 +74,7 @@ def printer_for(
         from ..bar import Bar
 
         printer = Printer(inbox, most, tag=tag, quiet=quiet)
-        printer.picture = Bar(tally, lambda: printer.noticed)
+        printer.picture = Bar(tally, printer.notice)
         return printer
     plain = None if progress is Progress.NONE else lambda: f"{progress_line(tally)}, {pace(tally)}".rstrip(", ")
     return Printer(inbox, most, progress=plain, tag=tag, quiet=quiet)

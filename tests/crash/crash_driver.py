@@ -35,10 +35,12 @@ from resumectl.job import Job, Outcome
 from resumectl.ledger import State
 from resumectl.lines import JournalError
 from resumectl.loop import Loop
+from resumectl.outputs import Stream
 from resumectl.pacing import Pacing, Policy
 from resumectl.place import Place
 from resumectl.run import Run
 from resumectl.tally import Tally
+from resumectl.throttle import Moment
 from resumectl.verdict import Kind, Verdict
 
 PLACE = Place(Path("/job/.resumectl/j.jsonl"))
@@ -124,11 +126,14 @@ class Show:
     def __init__(self, disk: MemoryDisk, log: Log) -> None:
         self._disk, self._log = disk, log
 
-    def outcome(self, outcome: Outcome[None]) -> None:
+    def outcome(self, outcome: Outcome[None], out: Stream | None, err: Stream | None) -> None:
         self._disk.step("acknowledge")
         self._log.append(("ack", outcome.job.ids[0], outcome.verdict.kind))
 
     def say(self, text: str) -> None:
+        pass
+
+    def limited(self, until: float | None) -> None:
         pass
 
 
@@ -139,7 +144,7 @@ def play(disk: MemoryDisk, script: Script, log: Log) -> Loop[None] | None:
         turns = _begin(held, script, disk, log)
         turns.go()
         _end(turns)
-        log.append(("stop", turns.why(), frozenset(id for one in turns.unrecorded for id in one.job.ids)))
+        log.append(("stop", turns.why(), frozenset(turns.unrecorded())))
     except JournalError as error:
         log.append(("refused", error.code))
     except Death:
@@ -154,7 +159,7 @@ def _begin(held: Run, script: Script, disk: MemoryDisk, log: Log) -> Loop[None]:
     held.load()
     assert not held.orphans().busy
     sealed = held.seal_open()
-    pacing: Pacing[None] = Pacing(Policy(), script.jobs, 0.0)
+    pacing: Pacing[None] = Pacing(Policy(), script.jobs, Moment(0.0, 0.0))
     rules = Rules(script.cut_off, max_attempts=script.max_attempts)
     admission: Admission[None] = Admission(rules, held.ledger, pacing, Tally(began=0.0))
     for index, id in enumerate(script.ids, 1):
