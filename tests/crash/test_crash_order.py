@@ -21,22 +21,28 @@ def watched(script: Script) -> tuple[list[Moment], Log]:
     return disk.moments, log
 
 
+def turns(script: Script, count: int) -> list[str]:
+    """The kinds of the first operations from the write before the first start on."""
+    kinds = [moment.kind for moment in watched(script)[0]]
+    first = kinds.index("spawn") - 2
+    return kinds[first : first + count]
+
+
 def test_one_at_a_time_the_order_is_write_sync_spawn_write_sync_acknowledge() -> None:
     """One write and one sync serve the end of an item and the start of the next."""
-    moments, _ = watched(Script((b"a", b"b")))
-    kinds = [moment.kind for moment in moments]
-    turns = kinds[kinds.index("spawn") - 2 :]
     between = ["write", "sync", "acknowledge", "spawn", "end"]
-    assert turns[:12] == [*TURN, *between, *LAST]
+    assert turns(Script((b"a", b"b")), 12) == [*TURN, *between, *LAST]
 
 
 def test_four_at_once_start_together_and_end_one_by_one() -> None:
     """Four starts share one write and one sync; each end has its own, before it is believed."""
-    moments, _ = watched(Script(tuple(b"%d" % n for n in range(5)), jobs=4))
-    kinds = [moment.kind for moment in moments]
-    turns = kinds[kinds.index("spawn") - 2 :]
     first = ["write", "sync", *["spawn"] * 4, "end", "write", "sync", "acknowledge", "spawn"]
-    assert turns[: len(first)] == first
+    assert turns(Script(tuple(b"%d" % n for n in range(5)), jobs=4), len(first)) == first
+
+
+def test_kept_output_is_synced_before_the_line_that_names_it() -> None:
+    """A write and a sync of its own, for all that ended in a turn."""
+    assert turns(Script((b"a",), keep=True), 9) == [*TURN, "write", "sync", *LAST]
 
 
 @pytest.mark.parametrize("together", [1, 3])
