@@ -89,7 +89,7 @@ class Admission(Generic[T]):
             if self.witness is not None:
                 self.witness.resumed(item)
             return
-        if state is State.NEW:
+        if state is State.NEW and not named:
             return self._start(item)
         self._known(item, state, self.ledger.standing(item.id))
 
@@ -102,18 +102,18 @@ class Admission(Generic[T]):
         if taken := claims.taken(item):
             raise BadEntry(f"entry {item.index} of the list would overwrite another one's {taken}")
 
-    def _start(self, item: Item[T]) -> None:
+    def _start(self, item: Item[T], behind: Standing | None = None) -> None:
         if self.rules.failed is Failed.ONLY:
             self.passed_over += 1
         else:
-            self._queue(item)
+            self._queue(item, behind)
 
     def _queue(self, item: Item[T], behind: Standing | None = None) -> None:
         """Let it run in its place, or behind all others by its standing."""
         if behind is None:
             self.pacing.add(item)
         else:
-            self.pacing.defer(item, behind.charged)
+            self.pacing.defer(item, behind.charged, limited=behind.limited)
         if self.witness is not None:
             self.witness.queued(item)
 
@@ -126,6 +126,8 @@ class Admission(Generic[T]):
                 self._queue(item, standing)
         elif limit and standing.charged >= limit:
             self._hold(item, standing, "attempts")
+        elif state is State.NEW:
+            self._start(item, standing if standing.limited else None)
         elif state is State.FAILED:
             self._failed(item, standing)
         else:
@@ -155,6 +157,10 @@ class Admission(Generic[T]):
         self.tally.move(standing.state, State.PARKED)
         self.ledger.enter(record)
         self.held.append(record)
+
+    def last_attempt(self, standing: Standing) -> bool:
+        """Whether an attempt that fails or is cut off now uses up what --max-attempts allows."""
+        return bool(self.rules.max_attempts) and standing.charged + 1 >= self.rules.max_attempts
 
     def exhausted(self, id: bytes) -> Record | None:
         """The record that holds an item whose last end used up its attempts, else None."""

@@ -31,7 +31,7 @@ class Leash:
         self.signal: int | None = None  # the first signal that we stopped it with
 
     def stop(self, signum: int) -> None:
-        """Signal the group; a child that has not begun then never begins."""
+        """Signal the group (a hang-up of ours is a TERM to it); a child that has not begun then never begins."""
         with self._lock:
             self.signal = self.signal or signum
             self._send(signum)
@@ -39,7 +39,7 @@ class Leash:
     def _send(self, signum: int) -> None:
         if self._group:
             try:
-                os.killpg(self._group, signum)
+                os.killpg(self._group, signal.SIGTERM if signum == signal.SIGHUP else signum)
             except ProcessLookupError:
                 pass
             except PermissionError:

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -162,12 +163,22 @@ def make_directory(disk: Disk, path: Path) -> None:
     if disk.is_directory(path):
         return
     make_directory(disk, path.parent)
+    sync_name(disk, path.parent)
     try:
         disk.mkdir(path)
     except FileExistsError:
         if not disk.is_directory(path):
             raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(path)) from None
     disk.sync_dir(path.parent)
+
+
+def sync_name(disk: Disk, path: Path) -> None:
+    """Make the name of a directory that is there durable: whoever made it may have died before its own sync.
+
+    What stands in a directory that we can't read was not made by us.
+    """
+    with suppress(PermissionError):
+        disk.sync_dir(path.parent)
 
 
 def exclusive(

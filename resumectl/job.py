@@ -33,7 +33,7 @@ class Job(Generic[T]):
 class Outcome(Generic[T]):
     """How one start ended: its verdict, seconds, the child's end, and its two streams.
 
-    `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
+    `again`: another attempt of its items follows in this run.  `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
     """
 
     job: Job[T]
@@ -42,6 +42,7 @@ class Outcome(Generic[T]):
     ended: Ended | None = None
     out: Spool | None = None
     err: Spool | None = None
+    again: bool = False
     error: str = ""
 
 
@@ -71,13 +72,13 @@ class Crew(Protocol):
 class Show(Protocol):
     """Whoever tells a person; called by the main thread, must not block."""
 
-    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None, *, final: bool = True) -> None:
-        """An attempt has ended and is recorded; the streams are None where there is nothing to print.
-
-        `final`: no other attempt of its items follows in this run.
-        """
+    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None) -> None:
+        """An attempt has ended and is recorded; the streams are None where there is nothing to print."""
 
     def say(self, text: str) -> None: ...
+
+    def limited(self, until: float | None) -> None:
+        """A limit is sat out until then (epoch seconds), or none is; called again and again."""
 
     @property
     def full(self) -> bool:
@@ -101,6 +102,10 @@ def end_record(outcome: Outcome[Any], run: int, out: Kept | None, err: Kept | No
         rest["resume_at"] = stamp(verdict.resume_at)
     if verdict.source is not None:
         rest["source"] = verdict.source
+    if verdict.cost is not None:
+        rest["cost"] = verdict.cost
+    if verdict.sums:
+        rest["sums"] = dict(verdict.sums)
     if verdict.text and verdict.kind is not Kind.DONE:
         rest["text"] = verdict.text
     job = outcome.job

@@ -101,10 +101,15 @@ class Journal:
                 raise
 
     def barrier(self, record: Record, more: Sequence[Record] = ()) -> None:
-        """Append a record that says how many bad lines stand before it; synced before and after."""
+        """Append a record that says how many bad lines stand before it, and `more`; synced before and after.
+
+        It goes out alone: what dies here, again and again, adds bad lines to the end of
+        the file but no good ones, so the first stump stays within a crash's reach.
+        """
         self.flush()
         bad = {**record.rest, "bad": len(self.text.bad)}
-        self.append([record._replace(rest=bad), *more])
+        self.append([record._replace(rest=bad)])
+        self.append(more)
         self.flush()
 
     def flush(self, *, barrier: bool = True) -> None:
@@ -148,7 +153,7 @@ class Journal:
             # A line that lacks only its newline is whole: the newline that heals it completes it.
             landed = data[: written + (data[written : written + 1] == b"\n")].count(b"\n")
             if data[:written].count(b"\n") == landed and not data[:written].endswith(b"\n") and written:
-                self.text.bad.append((0, before))
+                self.text.spoil(before)
             raise self._broken(error, landed) from error
 
     def _write(self, data: bytes) -> None:
@@ -173,9 +178,10 @@ class Journal:
         write_all(self.disk, fd, unsynced)
         self.disk.sync(fd)
         self.disk.rename(fresh, self.path)
-        self.disk.sync_dir(self.path.parent)
         self.disk.close(self._fd)
-        self._fd, self._suspect = fd, False
+        self._fd = fd  # from here on the new file is ours, even if its name is not durable yet
+        self.disk.sync_dir(self.path.parent)
+        self._suspect = False
         self._unsynced.clear()
 
     def look(self) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from .records import Record
+from .records import ALONE, Record
+from .spending import Spending
 
 
 class State(IntEnum):
@@ -86,6 +87,7 @@ class Ledger:
         self.ended = 0
         self.kept_end = 0  # the highest byte of `NAME.out` that a record names
         self.run_ended = 0  # attempts ended in the last run
+        self.spending = Spending()  # of all attempts, failed ones too
         self.resume_at: str | None = None  # when the last limit said that it ends
 
     def enter(self, record: Record) -> None:
@@ -139,12 +141,15 @@ class Ledger:
         if t not in STATES:
             return word
         self._open.pop(id, None)
+        if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
+            word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
         return self._ended(record, word, attempt)
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
+        self._spend(record.rest)
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
         return word | LIMITED if record.rest.get("why") == "limit" else word
@@ -156,6 +161,7 @@ class Ledger:
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
+        self._spend(rest)
         if record.t == "done":
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
@@ -165,6 +171,10 @@ class Ledger:
         if record.t == "cut_off" and word >> CUTS & MAX_CUTS < MAX_CUTS:
             return word + (1 << CUTS)
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
+
+    def _spend(self, rest: Mapping[str, Any]) -> None:
+        if "ms" in rest and rest.get("why") != "stop":
+            self.spending.add(rest.get("cost"), rest.get("sums") or {})
 
     def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
         word = word & STATE | NAMED | attempt << ATTEMPTS
@@ -203,11 +213,6 @@ class Ledger:
         """Whether the journal has a record of the id."""
         return bool(self._words.get(id, 0) & NAMED)
 
-    @property
-    def known(self) -> int:
-        """How many ids have been met, in the journal or the list."""
-        return len(self._words)
-
     def open_items(self) -> dict[bytes, tuple[int, int]]:
         """The ids whose last record is `started`, each with its attempt and run."""
         return dict(self._open)
@@ -217,6 +222,11 @@ class Ledger:
         for id, word in self._words.items():
             if state is None or word & STATE == state:
                 yield id
+
+    @property
+    def known(self) -> int:
+        """How many ids the journal names or this run's list has."""
+        return len(self._words)
 
     def counts(self) -> dict[State, int]:
         """How many ids the journal has in each state, the last run's unstarted new ones included."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -26,6 +27,7 @@ from .pacing import Pacing
 from .records import Record
 from .run import Run
 from .stream import Chunk, Stream
+from .throttle import Moment
 from .verdict import Kind
 
 T = TypeVar("T")
@@ -90,7 +92,7 @@ class Loop(Generic[T]):
         """Everything that has come into the inbox; returns after LOOK seconds at the latest."""
         outcomes: list[Outcome[T]] = []
         try:
-            event = self.inbox.get(timeout=self.interrupts.patience(LOOK))
+            event = self.inbox.get(timeout=self._patience())
             while True:
                 if isinstance(event, Outcome):
                     outcomes.append(event)
@@ -101,8 +103,14 @@ class Loop(Generic[T]):
             self._tick()
         return outcomes
 
+    def _patience(self) -> float:
+        """How long to wait for an event, in seconds."""
+        wake = self.pacing.wake(moment())
+        return self.interrupts.patience(LOOK if wake is None else min(LOOK, max(wake, 0.001)))
+
     def _tick(self) -> None:
         self.interrupts.tick()
+        self.show.limited(None if self.pacing.stop else self.pacing.throttle.until)
         if self.broken is None:
             try:
                 self.run.journal.look()
@@ -130,7 +138,7 @@ class Loop(Generic[T]):
     def _choose(self) -> list[Job[T]]:
         """The next jobs, one for each free slot, while the pacing and the printing allow."""
         jobs: list[Job[T]] = []
-        while not self.show.full and (item := self.pacing.next(time.monotonic())) is not None:
+        while not self.show.full and (item := self.pacing.next(moment())) is not None:
             check = item.id in self.admission.to_check
             attempt = self.run.ledger.attempts(item.id) + (not check)
             keys = (self.run.key(item.id),)
@@ -182,9 +190,17 @@ class Loop(Generic[T]):
             self._break(JournalError(outcome.error, 74))
         if outcome.job.check:
             return self._checked(outcome)
-        first = self.run.ledger.standing(outcome.job.items[0].id).failures == 0
-        self.pacing.ended(outcome.verdict, outcome.seconds, first_failure=first)
-        self._arrived.append(outcome)
+        item = outcome.job.items[0]
+        standing = self.run.ledger.standing(item.id)
+        verdict, again = self.pacing.ended(
+            item,
+            outcome.verdict,
+            outcome.seconds,
+            moment(),
+            failures=standing.failures,
+            last=self.admission.last_attempt(standing),
+        )
+        self._arrived.append(replace(outcome, verdict=verdict, again=again))
 
     def _keep(self) -> None:
         """Make durable what has been printed, then owe the journal the lines that name it."""
@@ -214,8 +230,9 @@ class Loop(Generic[T]):
     def _checked(self, outcome: Outcome[T]) -> None:
         """`--verify` has answered for a cut-off item: done, to run after all, or unknown."""
         item, verdict = outcome.job.items[0], outcome.verdict
-        self.pacing.checked()
-        self.show.outcome(outcome, *streams(outcome, None, None, None), final=verdict.kind is not Kind.FAILED)
+        self.pacing.checked(item)
+        outcome = replace(outcome, again=verdict.kind is Kind.FAILED)
+        self.show.outcome(outcome, *streams(outcome, None, None, None))
         attempts = (self.run.ledger.attempts(item.id),)
         if verdict.kind is Kind.DONE:
             self._owe(Record("done", (item.id,), attempts, {"by": "verify"}))
@@ -269,3 +286,8 @@ class Loop(Generic[T]):
         if self.pacing.stop is not None:
             return self.pacing.stop
         return "complete" if self.tally.complete else "exhausted"
+
+
+def moment() -> Moment:
+    """Now, on both clocks."""
+    return Moment(time.monotonic(), time.time())

@@ -45,6 +45,9 @@ class Order:
     def say(self, text: str) -> None:
         self._printer.say(text)
 
+    def limited(self, until: float | None) -> None:
+        self._printer.limited(until)
+
     def resumed(self, item: Item[Any]) -> None:
         """The list has an item that is done."""
         if self._replay is None or self._shelf is None:
@@ -62,11 +65,11 @@ class Order:
         if self._keep:
             self._expected.append(item.index)
 
-    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None, *, final: bool = True) -> None:
-        """An attempt has ended; `final`: no other attempt of it follows in this run."""
+    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None) -> None:
+        """An attempt has ended."""
         if not self._keep:
             return self._printer.outcome(outcome, out, err)
-        self._put(outcome.job.items[0].index, (outcome, out, err), final)
+        self._put(outcome.job.items[0].index, (outcome, out, err), final=not outcome.again)
 
     def _put(self, index: int, held: Held, final: bool) -> None:
         self._ready.setdefault(index, []).append(held)

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 
 from .job import Outcome, ReaderGone
 from .outputs import Stream
-from .report import ended_line, shown
+from .report import ended_line
+from .words import clock, duration, shown
 
 REPAINT = 0.1  # seconds between two repaints
 PLAIN = 30.0  # seconds between two lines of progress where there is no terminal
@@ -44,7 +45,6 @@ class Printer:
         inbox: SimpleQueue[Any],
         most: int,
         *,
-        picture: Picture | None = None,
         progress: Callable[[], str] | None = None,
         tag: bool = False,
         quiet: bool = False,
@@ -54,8 +54,10 @@ class Printer:
         `tag` puts the id before each line of output; `quiet` prints no output.
         """
         self._inbox, self._most = inbox, most
-        self._picture, self._progress = picture, progress
+        self.picture: Picture | None = None
+        self._progress = progress
         self._tag, self._quiet = tag, quiet
+        self._until: float | None = None
         self._tasks: SimpleQueue[bytes | tuple[Stream | None, Stream | None, bytes, bytes] | None] = SimpleQueue()
         self._given = self._printed = 0
         self._deaf = {1: False, 2: False}
@@ -74,7 +76,7 @@ class Printer:
         """How many items have ended and are not printed yet."""
         return self._given - self._printed
 
-    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None, *, final: bool = True) -> None:
+    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None) -> None:
         """Print a finished item's streams, each in one piece, and a word if it did not end well."""
         line = ended_line(outcome)
         self._give(outcome.job.ids[0], out, err, _line(line) if line else b"")
@@ -97,6 +99,17 @@ class Printer:
     def say(self, text: str) -> None:
         """One line of our own, on standard error."""
         self._tasks.put(_line(text))
+
+    def limited(self, until: float | None) -> None:
+        """Say once, then count down, that a limit is sat out until then (epoch seconds)."""
+        if until is not None and until != self._until:
+            self.say(f"limit: waiting until {clock(until)} ({duration(until - time.time())}); Ctrl-C ends the wait")
+        self._until = until
+
+    def notice(self) -> str:
+        """What a progress display shows besides the counts; empty for nothing."""
+        until = self._until
+        return "" if until is None else f"limit: {duration(max(0.0, until - time.time()))} left"
 
     def finish(self) -> None:
         """Nothing more will be given; `Done` goes into the inbox when all is printed."""
@@ -125,17 +138,17 @@ class Printer:
             self._show("refresh")
             if self._progress and time.monotonic() >= next_line:
                 next_line = time.monotonic() + PLAIN
-                self._write(2, _line(self._progress()))
+                self._write(2, _line("; ".join(filter(None, (self._progress(), self.notice())))))
         self._show("stop")
 
     def _take(self) -> list[Any]:
         """What has come: at once, or gathered over a repaint when there is a picture."""
-        patience = REPAINT if self._picture else (PLAIN / 30 if self._progress else None)
+        patience = REPAINT if self.picture else (PLAIN / 30 if self._progress else None)
         try:
             tasks = [self._tasks.get(timeout=patience)]
         except Empty:
             return []
-        if self._picture:
+        if self.picture:
             time.sleep(REPAINT / 2)
         while tasks[-1] is not None:
             try:
@@ -184,9 +197,9 @@ class Printer:
 
     def _show(self, what: str) -> None:
         """A dead terminal must not end the printing."""
-        if self._picture is not None and not self._deaf[2]:
+        if self.picture is not None and not self._deaf[2]:
             try:
-                getattr(self._picture, what)()
+                getattr(self.picture, what)()
             except OSError:
                 self._deaf[2] = True
 

@@ -27,8 +27,8 @@ from .outputs import Outputs
 from .place import Place
 from .records import Record, stamp
 
-T = TypeVar("T")
 Pause = Callable[[float], None]
+T = TypeVar("T")
 
 
 class Run:
@@ -82,7 +82,7 @@ class Run:
             raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
-            raise damage
+            raise JournalError(f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code)
         self.number = self.ledger.run.get("run", 0)
 
     def key(self, id: bytes) -> str:
@@ -139,6 +139,8 @@ class Run:
         """The list has been read to its end: make the copy durable, before the journal says so."""
 
         def sync() -> None:
+            if self._list < 0:  # an empty list
+                self.keep_list(b"")
             self.disk.sync(self._list)
             self.disk.sync_dir(self.place.items.parent)
 

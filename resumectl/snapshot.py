@@ -82,11 +82,12 @@ class Snapshot:
         return os.fsdecode(unpack(self.ledger.run.get("cwd", "")))
 
     def continuation(self) -> str | None:
-        """The command line that goes on; None if no run stands in the journal."""
-        words = self.arguments()
-        if not words:
+        """The command line that goes on; None if there was no run, or its list was not read to the end."""
+        words, kept = self.arguments(), None
+        if not words or self.ledger.list_total is None:
             return None
-        kept = os.fsdecode(self.place.items) if self.ledger.run.get("piped") else None
+        if self.ledger.run.get("piped"):
+            kept = os.fsdecode(self.place.items)
         line = shlex.join(continuation(words, kept))
         return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"
 
@@ -105,17 +106,28 @@ class Snapshot:
         return {
             "schema": SCHEMA,
             "job": self.place.job,
-            "journal": os.fsdecode(self.place.journal),
+            "journal": printable(os.fsdecode(self.place.journal)),
             "state": self.state,
             "reason": end.get("why"),
             "resume_at": self.ledger.resume_at,
             "counts": self._counts,
+            "cost": {
+                "total": self.ledger.spending.total,
+                "mean": self.ledger.spending.mean,
+                "unknown_attempts": self.ledger.spending.unknown,
+                "sums": self.ledger.spending.sums,
+            },
             "pid": holder(self.place, Disk()).get("pid") if self.running else None,
             "rate": rate,
             "eta": left / rate if rate else None,
             "command": [word.decode(errors="backslashreplace") for word in self.command()],
-            "continue": self.continuation(),
+            "continue": printable(self.continuation() or "") or None,
         }
+
+
+def printable(text: str) -> str:
+    """Text that JSON can hold: what is not UTF-8 is escaped."""
+    return os.fsencode(text).decode(errors="backslashreplace")
 
 
 def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot:
@@ -155,11 +167,12 @@ def continuation(arguments: list[str], kept: str | None) -> list[str]:
     `kept` is the copy of a list that was piped in, in whose place it is read.
     """
     end = arguments.index("--")
+    gone = {"--failed"} if kept is None else {"--failed", "--items", "--arg-file", "-a"}
     options, skip = [], False
     for word in arguments[:end]:
-        if not skip and word not in ONE_SHOT and word != "--failed" and not word.startswith("--failed="):
+        if not skip and word not in ONE_SHOT and word.partition("=")[0] not in gone:
             options.append(word)
-        skip = word == "--failed"
+        skip = word in gone
     if kept is not None:
-        options = ["--items", kept, *options]
+        options += ["--items", kept]  # the last one counts
     return ["resumectl", "run", *options, *arguments[end:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -76,11 +77,15 @@ def complain(message: str, code: int) -> int:
     return code
 
 
-def tell(text: str) -> None:
-    """A line on standard error, whatever its encoding and whether anybody reads it."""
+def tell(text: str, *, wait: bool = True) -> None:
+    """A line on standard error, whatever its encoding and whether anybody reads it.
+
+    Without `wait` it is left out where nobody has read for so long that it would block.
+    """
     encoding = os.device_encoding(2) or "utf-8"
     try:
-        os.write(2, text.encode(encoding, "backslashreplace") + b"\n")
+        if wait or select.select([], [2], [], 0)[1]:
+            os.write(2, text.encode(encoding, "backslashreplace") + b"\n")
     except OSError:
         pass
 
@@ -97,9 +102,9 @@ def put_bytes(data: bytes) -> None:
 
 def shown_id(id: bytes) -> bytes:
     """An id for a terminal: nothing in it can move the cursor."""
-    from ..report import shown
+    from ..words import shown
 
-    return shown(id, limit=len(id) or 1).encode()
+    return shown(id, limit=4 * len(id) or 1).encode()  # as long as its longest escapes can be
 
 
 def _flush() -> None:

@@ -12,8 +12,9 @@ from ..lines import JournalError
 from ..loop import Loop
 from ..order import Order
 from ..printer import Done, Printer
-from ..report import last_line, shown
+from ..report import last_line
 from ..snapshot import continuation
+from ..words import shown
 from . import tell
 from .lists import Source
 
@@ -49,7 +50,7 @@ def finish(
     printer.finish()
     unprinted = _wait_for_reader(loop, printer, inbox)
     if unprinted:
-        tell(f"the output of {unprinted} ended items was not printed")
+        tell(f"the output of {unprinted} ended items was not printed", wait=False)
     return exit_code(loop) or (1 if order.missing else 0)
 
 

@@ -12,8 +12,8 @@ from ..ledger import Ledger
 from ..lines import JournalError, read
 from ..place import Place, above
 from ..records import unpack
-from ..report import duration, shown
 from ..run import Run
+from ..words import duration, shown
 from . import Refusal, tell
 from .choices import OnOrphans
 

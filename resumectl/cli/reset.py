@@ -11,8 +11,8 @@ import typer
 from ..ledger import State
 from ..records import Record
 from ..report import items as counted
-from ..report import shown
 from ..run import Run
+from ..words import shown
 from . import Refusal, catch, interrupt, put, tell
 from .mark import IdOption, ItemsOption, append_by_hand, chosen_ids, refuse_beside_orphans
 from .where import JobArgument, JobOption, JournalOption, find_place

@@ -17,8 +17,8 @@ from ..files import safe
 from ..ledger import Ledger, State
 from ..outputs import Shelf, Span
 from ..records import pack
-from ..report import shown
 from ..snapshot import take
+from ..words import shown
 from . import Refusal, put_bytes, tell
 from .mark import IdOption
 from .where import JobArgument, JobOption, JournalOption, find_place

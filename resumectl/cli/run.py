@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from queue import SimpleQueue
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..crew import Threads
 from ..files import Claims
 from ..items import Reader
 from ..job import Signal
-from ..loop import Loop
+from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
 from ..pacing import Pacing, Policy
@@ -35,7 +34,7 @@ from .dry import describe
 from .ending import finish
 from .lists import chosen_format, open_list
 from .opening import archived, refuse_a_twin, refuse_another_command, settle_orphans
-from .starting import make_room, printer_for, start_lines, take_all, typed_options
+from .starting import before, make_room, printer_for, start_lines, take_all, typed_options
 from .where import named_place
 
 
@@ -119,11 +118,11 @@ def run(
         if fresh:
             archived(held)
         sealed = held.seal_open()
-        tally = Tally()
+        pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        tally = Tally(spending=pacing.spending)
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
-        pacing: Pacing[Any] = Pacing(pacing_policy, count, time.monotonic(), held.ledger.mean_seconds())
         admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, order)
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):

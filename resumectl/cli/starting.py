@@ -12,13 +12,15 @@ from typing import Any
 
 from ..admission import NAMED, Admission, BadEntry
 from ..items import Format
-from ..ledger import State
+from ..ledger import Ledger, State
+from ..pacing import Before
 from ..place import fleeting
 from ..printer import Printer
-from ..report import asides, cut_off_line, first_line, pace, progress_line, shown
+from ..report import asides, cut_off_line, first_line, pace, progress_line
 from ..run import Run
 from ..tally import Tally
 from ..template import Template, has_placeholder_in_script
+from ..words import shown
 from . import Refusal
 from .choices import Progress
 from .lists import Listing, Source
@@ -71,9 +73,16 @@ def printer_for(
     if terminal and (progress is Progress.BAR or (progress is Progress.AUTO and os.environ.get("TERM") != "dumb")):
         from ..bar import Bar
 
-        return Printer(inbox, most, picture=Bar(tally, []), tag=tag, quiet=quiet)
+        printer = Printer(inbox, most, tag=tag, quiet=quiet)
+        printer.picture = Bar(tally, printer.notice)
+        return printer
     plain = None if progress is Progress.NONE else lambda: f"{progress_line(tally)}, {pace(tally)}".rstrip(", ")
     return Printer(inbox, most, progress=plain, tag=tag, quiet=quiet)
+
+
+def before(ledger: Ledger) -> Before:
+    """What earlier runs left for the pacing."""
+    return Before(ledger.mean_seconds(), ledger.spending.total, ledger.end.get("why") == "limit")
 
 
 def start_lines(

@@ -11,9 +11,10 @@ import orjson
 import typer
 
 from ..ledger import State
-from ..report import duration
 from ..report import items as counted
+from ..report import money
 from ..snapshot import Snapshot, take
+from ..words import duration
 from . import put, put_bytes, shown_id, tell
 from .again import last_list, relisted
 from .lists import Listing, chosen_format, open_list
@@ -100,12 +101,14 @@ def _print(snapshot: Snapshot) -> None:
     counts = fields["counts"]
     names = [(name.replace("_", " "), count) for name, count in counts.items() if name != "total" and count]
     put(f"  {counted(counts['total'])}: " + (", ".join(f"{count} {name}" for name, count in names) or "none"))
+    if snapshot.ledger.spending.reported:
+        put(f"  {money(snapshot.ledger.spending)}")
     if fields["rate"]:
         eta = f", {duration(fields['eta'])} left" if fields["eta"] is not None else ""
         put(f"  {fields['rate']:.1f}/s{eta}")
     if fields["resume_at"]:
         put(f"  resets   {fields['resume_at']}")
-    if fields["continue"] and fields["state"] == "stopped":
-        put(f"  continue {fields['continue']}")
+    if fields["command"] and fields["state"] == "stopped":
+        put(f"  continue {snapshot.continuation() or 'by piping the list into the same command again'}")
     if snapshot.damage:
         tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
