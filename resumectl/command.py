@@ -53,16 +53,16 @@ class Command:
             streams = self._streams(job)
         except OSError as error:
             return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.spools))
-        if job.check:
-            verdict, ended = self._check(job, leash, began, streams[1]), None
-        else:
-            verdict, ended = self._run(job, leash, began, streams)
-        trouble = ""
+        ended, trouble = None, ""
         try:
+            if job.check:
+                verdict = self._check(job, leash, began, streams[1])
+            else:
+                verdict, ended = self._run(job, leash, began, streams)
             _put_in_place(streams, done=verdict.kind is Kind.DONE)
-        except OSError as error:
+        except OSError as error:  # what was printed is lost, so nobody knows what it said
             trouble = _uncaught(error, self.spools)
-            verdict = replace(verdict, kind=Kind.CUT_OFF, why="journal", text=trouble)
+            verdict = Verdict(Kind.CUT_OFF, "journal", trouble)
         return Outcome(job, verdict, time.monotonic() - began, ended, *streams, error=trouble)
 
     def _streams(self, job: Job[Any]) -> tuple[Spool, Spool]:
@@ -198,7 +198,7 @@ def _put_in_place(streams: tuple[Spool, Spool], *, done: bool) -> None:
 
 def _uncaught(error: OSError, where: Path) -> str:
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else where
-    return f"{path}: {error.strerror}; what the command prints can't be written"
+    return f"{path}: {error.strerror}; what the command prints can't be kept"
 
 
 def _held(text: str) -> dict[str, Any]:
