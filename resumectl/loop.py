@@ -69,8 +69,8 @@ class Loop(Generic[T]):
         while self.pacing.running or not self.pacing.over:
             self._turn(self._wait())
         self._read_on()
-        if self._owed:
-            self._write([])
+        if (self._owed or self.unrecorded) and self._write([]):
+            self._acknowledge()
 
     def _turn(self, outcomes: Sequence[Outcome[T]]) -> None:
         """What ended and what comes next in one append, one sync; then it is believed, and started."""
