@@ -142,6 +142,7 @@ class Journal:
         except OSError as error:
             raise self._broken(error, 0) from error
         self.append(records)
+        self.flush(barrier=False)  # also when there was nothing more to append
 
     def _put(self, records: Sequence[Record]) -> None:
         self.look()
