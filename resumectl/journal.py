@@ -141,8 +141,10 @@ class Journal:
                 self._write(SEAL)
         except OSError as error:
             raise self._broken(error, 0) from error
-        self.append(records)
-        self.flush(barrier=False)  # also when there was nothing more to append
+        if records:
+            self.append(records)
+        else:
+            self.flush(barrier=False)
 
     def _put(self, records: Sequence[Record]) -> None:
         self.look()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Scratch, until
-from faults import HOLD, WAITING, opened
+from faults import HOLD, opened
 
 # A command that leaves a daemon behind, with its streams closed and in a session of its own.
 DAEMON = 'setsid sh -c \'echo $$ >>daemons; until [ -e go ]; do sleep 0.1; done\' </dev/null >/dev/null 2>&1 & '
