@@ -88,5 +88,5 @@ def test_the_same_holds_while_a_torn_journal_is_taken_up_again(ram, warms):
     """Healing the stump, the new fence, the announcement: each may fail."""
     fail = Failer(ram, jobs=1, torn=28)
     known = fail.operations(warms[0])
-    assert any(operation.data == "\n" for operation in known), "nothing was torn"
+    assert any(operation.data == "\n\n" for operation in known), "nothing was torn"
     spread(fail, points(known, "all"), warms)
