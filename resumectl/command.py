@@ -19,6 +19,8 @@ from .files import FileTemplate, PartFile
 from .items import record
 from .job import Job, Outcome
 from .outputs import Spool
+from .papers import Papers, results, strangers
+from .place import Place
 from .program import Unusable, find
 from .template import Template, Values, quote_command
 from .verdict import Ended, Kind, Rules, Verdict, judge
@@ -26,6 +28,7 @@ from .verdict import Ended, Kind, Rules, Verdict, judge
 LONGEST = 131_071  # bytes of one `NAME=value` that Linux takes (MAX_ARG_STRLEN, its NUL left out)
 BUSY = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 Run = tuple[Verdict, Ended | None]
+SINGLE = {b"RESUMECTL_" + name for name in (b"ITEM", b"KEY", b"ATTEMPT", b"INDEX", b"RECORD", b"OMITTED")}
 GONE = {errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.EPERM, errno.ELOOP}
 
 
@@ -35,9 +38,10 @@ class Command:
 
     template: Template
     environ: Mapping[bytes, bytes]
-    spools: Path  # the directory of the child's streams
+    place: Place  # the job's files; the child's streams lie in their directory
     files: tuple[FileTemplate | None, FileTemplate | None] = (None, None)  # --out, --err
-    stdin: bool = False  # the child reads its item, and nothing else, on standard input
+    stdin: bool = False  # the child reads its items, and nothing else, on standard input
+    batch_results: str = "exit"  # how a batch's items are judged: exit, report, stdout
     inherit: bool = False  # the child writes to our own streams; nothing is caught
     program: bytes | None = None  # the file to execute; None: looked up for each item
     rules: Rules = Rules()
@@ -49,34 +53,61 @@ class Command:
     def __call__(self, job: Job[Any], leash: Leash) -> Outcome[Any]:
         """Run the job to its end.  Failing to start is an outcome, not an exception."""
         began = time.monotonic()
+        papers = Papers(self.place, job.uuid) if job.batch and not job.check else None
         try:
-            streams = self._streams(job)
+            streams = self._streams(job, papers)
         except OSError as error:
-            return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.spools))
-        ended, trouble = None, ""
+            return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.place.journal))
+        ended, trouble, note = None, "", ""
+        found: dict[bytes, Verdict] = {}
         try:
             if job.check:
                 verdict = self._check(job, leash, began, streams[1])
             else:
-                verdict, ended = self._run(job, leash, began, streams)
+                verdict, ended = self._run(job, leash, began, streams, papers)
+            if papers is not None:
+                found, note = self._results(job, papers, verdict, leash, began, streams[1])
             _put_in_place(streams, done=verdict.kind is Kind.DONE)
         except OSError as error:  # what was printed is lost, so nobody knows what it said
-            trouble = _uncaught(error, self.spools)
-            verdict = Verdict(Kind.CUT_OFF, "journal", trouble)
-        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, error=trouble)
+            trouble = _uncaught(error, self.place.journal)
+            verdict, found = Verdict(Kind.CUT_OFF, "journal", trouble), {}
+        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, found, note=note, error=trouble)
 
-    def _streams(self, job: Job[Any]) -> tuple[Spool, Spool]:
+    def _results(
+        self, job: Job[Any], papers: Papers, whole: Verdict, leash: Leash, began: float, err: Spool
+    ) -> tuple[dict[bytes, Verdict], str]:
+        """The verdicts on a batch's items, and a note on what was reported beside them."""
+        told = papers.told() if self.batch_results != "exit" else {}
+        found = results(whole, told, job.ids) if self.batch_results != "exit" else dict.fromkeys(job.ids, whole)
+        for one in job.singles() if self.verify is not None else ():
+            if (verdict := found[one.ids[0]]).kind is Kind.DONE:
+                found[one.ids[0]] = replace(verdict, **self._verified(one, leash, began, err))
+        return found, strangers(told, job.ids)
+
+    def _streams(self, job: Job[Any], papers: Papers | None) -> tuple[Spool, Spool]:
         """The files that the child writes to; raises OSError."""
+        if papers is not None:
+            papers.write(job)
+            if self.batch_results == "stdout":
+                return Spool(papers.open_report()), Spool.nameless(self.spools)
+            if self.batch_results == "report":
+                os.close(papers.open_report())
         if job.check or self.files == (None, None):
             return Spool.nameless(self.spools), Spool.nameless(self.spools)
         values = self._values(job)
         out, err = (PartFile(file.path(values), Disk()) if file else Spool.nameless(self.spools) for file in self.files)
         return out, err
 
-    def _run(self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool]) -> Run:
-        values, environ = self._values(job), self._environ(job)
+    @property
+    def spools(self) -> Path:
+        return self.place.journal.parent
+
+    def _run(
+        self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool], papers: Papers | None
+    ) -> Run:
+        environ = self._environ(job) if papers is None else self._batch_environ(job, papers)
         try:
-            argv = self.template.argv(values)
+            argv = self._argv(job)
             executable = self.program or find(argv[0], environ)
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
@@ -87,7 +118,7 @@ class Command:
             return ended, None
         out, err = (stream.view() for stream in streams)
         verdict = judge(ended, out, err, self.rules, now=time.time(), hold_timeouts=self.hold_timeouts)
-        if verdict.kind is Kind.DONE and self.verify is not None:
+        if verdict.kind is Kind.DONE and self.verify is not None and papers is None:
             return replace(verdict, **self._verified(job, leash, began, streams[1])), ended
         return verdict, ended
 
@@ -115,9 +146,9 @@ class Command:
         if not self.stdin:
             yield subprocess.DEVNULL
             return
-        item = job.items[0]
         with closing(Spool.nameless(self.spools)) as spool:
-            os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
+            for item in job.items:
+                os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
             os.lseek(spool.fd, 0, os.SEEK_SET)
             yield spool.fd
 
@@ -158,6 +189,19 @@ class Command:
             for piece in words.pieces():
                 os.write(err.fd, piece)
         return _held(f"--verify: {verdict.text}, so whether the effect is in place is unknown")
+
+    def _argv(self, job: Job[Any]) -> list[bytes]:
+        return self.template.batch_argv(job.ids, job.slot) if job.batch else self.template.argv(self._values(job))
+
+    def _batch_environ(self, job: Job[Any], papers: Papers) -> dict[bytes, bytes]:
+        """A batch's environment: where its items and its report are; what is one item's own is not there."""
+        environ = {name: value for name, value in self.environ.items() if name not in SINGLE}
+        environ[b"RESUMECTL_ITEMS_FILE"] = os.fsencode(papers.items)
+        environ[b"RESUMECTL_ATTEMPT_UUID"] = job.uuid.encode()
+        environ[b"RESUMECTL_SLOT"] = b"%d" % job.slot
+        if self.batch_results == "report":
+            environ[b"RESUMECTL_REPORT"] = os.fsencode(papers.report)
+        return environ
 
     def _values(self, job: Job[Any]) -> Values:
         item = job.items[0]

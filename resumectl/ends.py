@@ -17,6 +17,7 @@ from .ledger import State
 from .lines import JournalError
 from .outputs import Kept, Outputs
 from .pacing import Pacing
+from .papers import Papers
 from .records import Record
 from .run import Run
 from .throttle import Moment
@@ -129,6 +130,8 @@ class Ends(Generic[T]):
             for id in outcome.job.ids:
                 self._count(id, outcome.of(id))
             self._show.outcome(outcome, *streams(outcome, self._outputs, places))
+            if outcome.job.batch:
+                Papers(self._run.place, outcome.job.uuid).remove()
         self._kept.clear()
 
     def _count(self, id: bytes, verdict: Verdict) -> None:

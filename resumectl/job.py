@@ -30,6 +30,11 @@ class Job(Generic[T]):
     def ids(self) -> tuple[bytes, ...]:
         return tuple(item.id for item in self.items)
 
+    def singles(self) -> Iterator[Job[T]]:
+        """A job for each of its items alone."""
+        for item, attempt, key in zip(self.items, self.attempts, self.keys, strict=True):
+            yield Job((item,), (attempt,), (key,), self.uuid, self.slot)
+
     def started(self) -> Record:
         """The line before its start; a batch's names the files that belong to it."""
         return Record("started", self.ids, self.attempts, {"uuid": self.uuid} if self.batch else {})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from .records import ALONE, Record
 from .spending import Spending
@@ -70,6 +70,14 @@ def unpack_word(word: int) -> Standing:
     )
 
 
+class Start(NamedTuple):
+    """A start without an end: its attempt, its run, and its batch's name if it was in one."""
+
+    attempt: int
+    run: int
+    batch: str | None
+
+
 class Ledger:
     """Folds records, last word wins, and answers for ids in the order of their first mention."""
 
@@ -77,7 +85,7 @@ class Ledger:
         self._words: dict[bytes, int] = {}
         self._same: dict[int, int] = {}
         self._counts = [0] * len(State)
-        self._open: dict[bytes, tuple[int, int]] = {}  # id → attempt, run of an open start
+        self._open: dict[bytes, Start] = {}  # what was started and has no end
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.list_total: int | None = None
@@ -130,7 +138,7 @@ class Ledger:
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         t, state = record.t, word & STATE
         if t == "started":
-            self._open[id] = (attempt, self.run.get("run", 0))
+            self._open[id] = Start(attempt, self.run.get("run", 0), record.rest.get("uuid"))
             word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | state << BEFORE | OPEN
             return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         if t == "reset":
@@ -213,8 +221,8 @@ class Ledger:
         """Whether the journal has a record of the id."""
         return bool(self._words.get(id, 0) & NAMED)
 
-    def open_items(self) -> dict[bytes, tuple[int, int]]:
-        """The ids whose last record is `started`, each with its attempt and run."""
+    def open_items(self) -> dict[bytes, Start]:
+        """The ids whose last record is `started`."""
         return dict(self._open)
 
     def ids(self, state: State | None = None) -> Iterator[bytes]:

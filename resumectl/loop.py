@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from .admission import Admission
 from .ends import Ends
-from .feed import Feed
+from .feed import Source
 from .interrupts import Interrupts
 from .job import Crew, Job, Outcome, ReaderGone, Show, Signal
 from .ledger import State
@@ -26,7 +26,7 @@ from .outputs import Outputs
 from .pacing import Pacing
 from .records import Record
 from .run import Run
-from .stream import Chunk, Stream
+from .stream import Chunk
 from .throttle import Moment
 
 T = TypeVar("T")
@@ -48,17 +48,19 @@ class Loop(Generic[T]):
         show: Show,
         inbox: SimpleQueue[Any],
         *,
-        stream: Stream | None = None,
+        feed: Source | None = None,
         outputs: Outputs | None = None,
         batched: bool = False,
+        keyed: bool = True,
         grace: float = 10.0,
     ) -> None:
         self.run, self.pacing, self.admission = run, pacing, admission
         self.crew, self.show, self.inbox = crew, show, inbox
         self.interrupts = Interrupts(crew, pacing, show, grace)
         self.batched = batched  # each start gets its items as a list
+        self.keyed = keyed  # whoever runs the jobs wants idempotency keys
         self.tally = admission.tally
-        self._feed = Feed(run, admission, stream)
+        self._feed = feed
         self.broken: JournalError | None = None
         self.reader_gone: ReaderGone | None = None
         self._ends = Ends(run, pacing, admission, show, outputs)
@@ -85,7 +87,7 @@ class Loop(Generic[T]):
             self._ends.acknowledge()
             for job in jobs:
                 self._start(job)
-        self._feed.want()
+        self._listed(None)
 
     def _settle(self, outcome: Outcome[T]) -> None:
         heappush(self._slots, outcome.job.slot)
@@ -153,9 +155,12 @@ class Loop(Generic[T]):
         elif isinstance(event, BaseException):
             raise event
 
-    def _listed(self, chunk: Chunk) -> None:
+    def _listed(self, chunk: Chunk | None) -> None:
+        """Take in more of the list, or ask for it."""
+        if self._feed is None:
+            return
         try:
-            for record in self._feed.take(chunk):
+            for record in self._feed.want() if chunk is None else self._feed.take(chunk):
                 self._owe(record)
         except JournalError as error:
             self._break(error)
@@ -166,7 +171,7 @@ class Loop(Generic[T]):
         while not self.show.full and (items := self.pacing.next(moment())):
             check = items[0].id in self.admission.to_check
             attempts = tuple(self.run.ledger.attempts(item.id) + (not check) for item in items)
-            keys = tuple(self.run.key(item.id) for item in items)
+            keys = tuple(self.run.key(item.id) for item in items) if self.keyed else ()
             jobs.append(Job(items, attempts, keys, str(uuid.uuid4()), heappop(self._slots), check, self.batched))
         return jobs
 
@@ -210,6 +215,8 @@ class Loop(Generic[T]):
             self.show.say(f"{error}; starting nothing more")
 
     def _read_on(self) -> None:
+        if self._feed is None:
+            return
         try:
             for record in self._feed.rest(self.inbox):
                 self._owe(record)

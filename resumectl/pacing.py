@@ -10,9 +10,9 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from .items import Item
 from .policy import Before, Policy
@@ -31,6 +31,10 @@ class Ending(NamedTuple):
     again: bool = False
 
 
+def _weightless(item: Item[Any]) -> int:
+    return 0
+
+
 class Pacing(Generic[T]):
     """The queue of one run and the reasons to start nothing more.
 
@@ -38,11 +42,13 @@ class Pacing(Generic[T]):
     """
 
     def __init__(
-        self, policy: Policy, slots: int, now: Moment, before: Before = Before(), rng: random.Random | None = None
+        self, policy: Policy, slots: int, now: Moment, before: Before | None = None, rng: random.Random | None = None
     ) -> None:
         """`rng` is where jitter comes from."""
         self.policy, self.slots = policy, slots
-        self.throttle = Throttle(policy.rhythm, slots, rng or random.Random(), probe=before.limited)
+        self.throttle = Throttle(
+            policy.rhythm, slots, rng or random.Random(), probe=before is not None and before.limited
+        )
         self.spending = Spending()
         self.stop: str | None = None
         self.text = ""  # why it stopped, for a person
@@ -50,7 +56,7 @@ class Pacing(Generic[T]):
         self.running = 0
         self.closed = False  # the list has been read to its end
         self._then: tuple[str, str] | None = None  # the reason to stop when what was read has been gone through
-        self._began, self._before = now, before
+        self._began, self._before = now, before or Before()
         self._first: deque[Item[T]] = deque()
         self._last: list[tuple[bool, int, int, Item[T]]] = []
         self._retries: list[tuple[float, int, Item[T]]] = []
@@ -59,7 +65,8 @@ class Pacing(Generic[T]):
         self._limited: dict[bytes, int] = {}  # id → how many starts there were when it hit a limit
         self._passed = 0  # the latest start that passed
         self._alone: set[bytes] = set()
-        self.fits: Callable[[Sequence[Item[T]]], bool] | None = None  # whether so many items go into one start
+        self.room = 0  # how much of what an item weighs goes into one start
+        self.weigh: Callable[[Item[T]], int] = _weightless
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
         self._failures = 0
@@ -94,7 +101,11 @@ class Pacing(Generic[T]):
     @property
     def hungry(self) -> bool:
         """Whether more of the list is wanted: one item ahead of the free slots."""
-        return not self.closed and self.stop is None and len(self._first) <= self.slots - self.running
+        return (
+            not self.closed
+            and self.stop is None
+            and len(self._first) <= (self.slots - self.running) * self.policy.batch
+        )
 
     def close(self, why: str | None = None, text: str = "") -> None:
         """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
@@ -119,8 +130,10 @@ class Pacing(Generic[T]):
         if not self._ready(now) or self._forbidden(now):
             return ()
         items = [self._take(now)]
-        while self._may_join(items, now):
+        room = self.room - self.weigh(items[0])
+        while self._may_join(items, room, now):
             items.append(self._take(now))
+            room -= self.weigh(items[-1])
         self._started += len(items)
         self.running += 1
         start = self._next()
@@ -129,14 +142,14 @@ class Pacing(Generic[T]):
         self.throttle.started(now)
         return tuple(items)
 
-    def _may_join(self, items: list[Item[T]], now: Moment) -> bool:
+    def _may_join(self, items: list[Item[T]], room: int, now: Moment) -> bool:
         """Whether one more item goes into the start: neither poisoned, nor too much for a limit or an argv."""
         if len(items) >= self.policy.batch or items[0].id in self._alone or not self._ready(now):
             return False
         if self.policy.max_items and self._started + len(items) >= self.policy.max_items:
             return False
         item = self._peek(now)
-        return item.id not in self._alone and (self.fits is None or self.fits([*items, item]))
+        return item.id not in self._alone and self.weigh(item) <= room
 
     def _peek(self, now: Moment) -> Item[T]:
         if self._retries and self._retries[0][0] <= now.mono:

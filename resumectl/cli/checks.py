@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..admission import CutOff
 from ..files import FileTemplate
+from ..items import Item
+from ..shell import quote
 from ..template import Template, Values, quote_command
 from ..template import compile as compile_template
 from ..verdict import Rules
 from . import Refusal
+
+LONGEST_WORD = 131_072  # bytes of one argument that Linux takes
+POINTER = 8  # bytes: each argument and variable also has its place in a table
+SPARE = 4096  # bytes left for what is added to argv and environment at each start
 
 
 def template_of(words: Sequence[bytes], replace: str | None, shell: bool, records: bool, stdin: bool) -> Template:
@@ -44,6 +51,29 @@ def cut_off_policy(chosen: CutOff | None, verify: str | None) -> CutOff:
         except ValueError as error:
             raise Refusal(f"--verify: {error}") from None
     return chosen or (CutOff.VERIFY if verify is not None else CutOff.RERUN)
+
+
+def refuse_in_batches(template: Template, replace: str | None, **others: object) -> None:
+    """What is one item's own has no place where several share a process."""
+    if why := template.batch_error():
+        raise Refusal(f"--batch: {why}")
+    for name, given in others.items():
+        if given:
+            raise Refusal(f"--{name} is for one item, and a batch has several; drop one of them")
+
+
+def argv_room(
+    template: Template, environ: Mapping[bytes, bytes], stdin: bool
+) -> tuple[int, Callable[[Item[Any]], int]]:
+    """How many bytes of items one start takes, and how many an item is, counted as the kernel does (execve)."""
+    if stdin:
+        return 0, lambda item: 0
+    words = [word if isinstance(word, bytes) else b"" for word in template.words]
+    if template.shell:
+        return LONGEST_WORD - sum(map(len, words)) - SPARE, lambda item: len(quote(item.id)) + 1
+    used = sum(len(word) + 1 + POINTER for word in words)
+    used += sum(len(name) + len(value) + 2 + POINTER for name, value in environ.items())
+    return os.sysconf("SC_ARG_MAX") - used - SPARE, lambda item: len(item.id) + 1 + POINTER
 
 
 def files_of(out: str | None, err: str | None) -> tuple[FileTemplate | None, FileTemplate | None]:

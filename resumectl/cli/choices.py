@@ -32,6 +32,15 @@ class StdinName(StrEnum):
     """What a command reads on its standard input."""
 
     ITEM = "item"
+    ITEMS = "items"
+
+
+class BatchResults(StrEnum):
+    """How the items of a batch are judged."""
+
+    EXIT = "exit"
+    REPORT = "report"
+    STDOUT = "stdout"
 
 
 class OnOrphans(StrEnum):

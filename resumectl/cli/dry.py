@@ -48,8 +48,8 @@ def describe(
     ledger, namespace = _ledger(place, fresh)
     if not accept_command:
         refuse_another_command(ledger, *command)
-    for id, (attempt, run) in ledger.open_items().items():
-        ledger.enter(Record("cut_off", (id,), (attempt,), {"run": run, "why": "crash"}))
+    for id, start in ledger.open_items().items():
+        ledger.enter(Record("cut_off", (id,), (start.attempt,), {"run": start.run, "why": "crash"}))
     pacing: Pacing[Any] = Pacing(policy, sys.maxsize, moment(), before(ledger))
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
     try:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..admission import CutOff, Duplicates, Failed
-from .choices import FormatName, OnLimit, OnOrphans, Progress, StdinName, Sync, interval, seconds
+from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, StdinName, Sync, interval, seconds
 
 LIST, RETRY, RUN, STOP, OUTPUT, JOB = "Items", "What to run again", "Running", "Stopping", "Output", "The job"
 
@@ -50,6 +50,18 @@ Shell = Annotated[
 ]
 Stdin = Annotated[
     StdinName | None, typer.Option("--stdin", help="Give the command its item on standard input.", rich_help_panel=RUN)
+]
+Batch = Annotated[
+    int,
+    typer.Option(
+        "--batch", "-n", "--max-args", min=1, metavar="N", help="Up to N items a process.", rich_help_panel=RUN
+    ),
+]
+HowReported = Annotated[
+    BatchResults,
+    typer.Option(
+        "--batch-results", help="How a batch's items are judged: by its exit, or as it reports.", rich_help_panel=RUN
+    ),
 ]
 Jobs = Annotated[
     int,

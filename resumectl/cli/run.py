@@ -12,6 +12,7 @@ from ..catalogue import Catalogue
 from ..child import Limits
 from ..command import Command
 from ..crew import Threads
+from ..feed import Feed
 from ..files import Claims
 from ..items import Reader
 from ..job import Signal
@@ -30,8 +31,17 @@ from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
-from .checks import budgets_of, cut_off_policy, files_of, refuse_with_ungroup, split_command, template_of
-from .choices import FormatName, OnLimit, OnOrphans, Progress, Sync, slots
+from .checks import (
+    argv_room,
+    budgets_of,
+    cut_off_policy,
+    files_of,
+    refuse_in_batches,
+    refuse_with_ungroup,
+    split_command,
+    template_of,
+)
+from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, Sync, slots
 from .dry import describe
 from .ending import finish
 from .judging import environment, judging
@@ -52,6 +62,8 @@ def run(
     replace: o.Replace = None,
     shell: o.Shell = False,
     stdin: o.Stdin = None,
+    batch: o.Batch = 1,
+    batch_results: o.HowReported = BatchResults.EXIT,
     jobs: o.Jobs = 1,
     timeout: o.Timeout = None,
     idle_timeout: o.IdleTimeout = None,
@@ -127,6 +139,9 @@ def run(
     how = judging(words, shell, preset, own)
     environ = environment(os.environb, env, how.unset)
     policy = cut_off_policy(cut_off, verify)
+    batched = batch > 1 or batch_results is not BatchResults.EXIT
+    if batched:
+        refuse_in_batches(template, replace, out=out, err=err)
     if ungroup:
         refuse_with_ungroup(
             how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
@@ -143,7 +158,9 @@ def run(
     admission_rules = admit.Rules(policy, failed, duplicates, max_attempts)
     rhythm = Rhythm(rate or 0.0, retry_delay, retry_max_delay, on_limit is OnLimit.WAIT)
     budgets = budgets_of(how.rules, max_cost, max_total_cost)
-    pacing_policy = Policy(max_failures, max_consecutive_failures, max_items, max_time, retries, *budgets, rhythm)
+    pacing_policy = Policy(
+        max_failures, max_consecutive_failures, max_items, max_time, retries, *budgets, rhythm, batch
+    )
     if dry_run:
         return describe(
             place,
@@ -171,6 +188,8 @@ def run(
             archived(held)
         sealed = held.seal_open()
         pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        if batched:
+            pacing.room, pacing.weigh = argv_room(template, environ, stdin is not None)
         tally = Tally(spending=pacing.spending)
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
@@ -195,7 +214,7 @@ def run(
                 "new": tally.new if source.whole else None,
                 "piped": not source.named,
                 "jobs": count,
-                "batch": 1,
+                "batch": batch,
                 "sync": sync.value,
             },
             [*sealed, *admission.held],
@@ -209,10 +228,11 @@ def run(
                 b"RESUMECTL_JOB": place.job.encode(),
                 b"RESUMECTL_JOURNAL": os.fsencode(place.journal),
             },
-            spools=place.journal.parent,
+            place=place,
             files=files,
             inherit=ungroup,
             stdin=stdin is not None,
+            batch_results=batch_results.value,
             program=executable,
             rules=how.rules,
             limits=Limits(how.timeout, idle_timeout, grace),
@@ -228,9 +248,11 @@ def run(
         for line in how.lines(count):
             printer.say(line)
         order.begin()
-        stream = None if source.whole else Stream(source.fd, Reader(written), inbox)
+        feed = None if source.whole else Feed(held, admission, Stream(source.fd, Reader(written), inbox))
         crew = Threads(work, count, inbox)
-        loop = Loop(held, pacing, admission, crew, order, inbox, stream=stream, outputs=outputs, grace=grace)
+        loop = Loop(
+            held, pacing, admission, crew, order, inbox, feed=feed, outputs=outputs, batched=batched, grace=grace
+        )
         catch(lambda number, _frame: inbox.put(Signal(number)))
         loop.go()
         return finish(loop, order, printer, inbox, options, command, source)
