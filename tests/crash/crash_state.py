@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 DIRECTORY = 0  # the inode of every directory: nobody asks which one it is
-DAMAGES = ("all", "none", "prefix", "zeros", "middle", "head")
+DAMAGES = ("all", "none", "prefix", "zeros", "middle", "head", "line")
 Names = dict[str, int]
 
 
@@ -107,7 +107,9 @@ def survivor(file: File, damage: str) -> bytes:
     count = len(whole) - start
     if damage == "prefix":
         return whole[: start + count // 2]
-    first, last = {"zeros": (0, count), "middle": (count // 3, 2 * count // 3), "head": (0, count // 2)}[damage]
+    line = (whole.find(b"\n", start) - start) // 2  # half of the first line is missing, what follows it is there
+    holes = {"zeros": (0, count), "middle": (count // 3, 2 * count // 3), "head": (0, count // 2), "line": (0, max(line, 1))}
+    first, last = holes[damage]
     left[start + first : start + last] = bytes(last - first)
     return bytes(left)
 

@@ -83,7 +83,11 @@ def judge(script: Script, logs: list[Log], before: State, fault: Fault) -> None:
         assert not any(event[0] == "start" for event in log[disk.failed_at :]), where
     else:
         assert code in (0, 1), where  # only the lock's note was not written
-    Histories(script).finish([*logs, log], disk.state)
+    histories = Histories(script)
+    histories.finish([*logs, log], disk.state)
+    if not (logs or fault.lasting or fault.again):
+        announced = histories.play(disk.state, watched=False).log[0][1]
+        assert announced <= {event[1] for event in log if event[0] == "start"}, where  # what never began is taken back
 
 
 def named_or_told(log: Log, disk: State, fault: Fault, where: str) -> None:

@@ -11,8 +11,9 @@ from crash_disk import Death, MemoryDisk
 from crash_driver import Log, Script, play, stillness
 from crash_histories import Histories
 from crash_scripts import SCRIPTS, TINY
+from crash_state import DAMAGES, EMPTY
 
-AGAIN = 5  # deaths in the recovery from each death
+AGAIN = 3  # deaths in the recovery from each death
 OFTEN = 60  # chains of up to six deaths
 
 
@@ -26,12 +27,12 @@ def quiet() -> Iterator[None]:
 
 
 def test_a_run_of_one_item_may_die_at_any_two_moments() -> None:
-    """Each death, and in each recovery each death: about 13,000 histories, none left out."""
+    """Each death, and in each recovery each death: about 17,000 histories, none left out."""
     histories = Histories(TINY)
     for logs, disk in histories.die_once():
         for log, left in histories.deaths(histories.play(disk)):
             histories.finish([*logs, log], left)
-    assert histories.count > 10_000
+    assert histories.count > 15_000
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -40,7 +41,7 @@ def test_a_run_may_die_at_any_moment_and_its_recovery_too(name: str) -> None:
     histories = Histories(SCRIPTS[name])
     for logs, disk in histories.die_once():
         histories.die_again(logs, disk, AGAIN)
-    assert histories.count > 200
+    assert histories.count > 100
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -49,6 +50,17 @@ def test_recovery_after_recovery_may_die(name: str) -> None:
     histories = Histories(SCRIPTS[name], seed=2)
     for deaths in range(OFTEN):
         histories.die_often(2 + deaths % 5)
+
+
+@pytest.mark.parametrize("name", ["one by one", "one attempt"])
+def test_a_stump_stays_what_it_is_however_often_recovery_dies(name: str) -> None:
+    """Each recovery may add a stump of its own; the first one must not come to look like damage."""
+    histories = Histories(SCRIPTS[name])
+    played = histories.play(EMPTY)
+    for moment in played.moments:
+        if moment.kind == "sync" and moment.logged > 1:
+            for damage in DAMAGES:
+                histories.die_the_same_way(moment, damage, deaths=3)
 
 
 def test_a_watched_moment_is_what_a_real_death_leaves() -> None:
