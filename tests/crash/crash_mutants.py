@@ -39,6 +39,7 @@ def heal(self: Journal, namespace: Any = None, *, seal: bool = True, cut: bool =
         data = self.disk.read(self._fd, self._size, 0)
         self._size = data.rindex(b"\n") + 1
         self.disk.truncate(self._fd, self._size)
+        self.text.bad.pop()
     elif not self.text.whole and seal:
         self._write(b"\n\n")
     if sync:
