@@ -141,7 +141,10 @@ class Journal:
                 self._write(SEAL)
         except OSError as error:
             raise self._broken(error, 0) from error
-        self.append(records)
+        if records:
+            self.append(records)
+        else:
+            self.flush(barrier=False)
 
     def _put(self, records: Sequence[Record]) -> None:
         self.look()

@@ -162,8 +162,11 @@ class Printer:
             self._write(2, task)
         elif task is not None:
             out, err, line, tag = task
-            self._copy(1, out, tag)
-            self._copy(2, err, tag)
+            try:
+                self._copy(1, out, tag)
+                self._copy(2, err, tag)
+            except OSError as error:
+                self._inbox.put(ReaderGone(f"what a command printed can't be read: {error.strerror}"))
             self._write(2, line)
             self._printed += 1
             if self._printed == self._given or self.waiting == self._most - 1:

@@ -180,6 +180,10 @@ class Run:
             self._guard(lambda: self.disk.sync_dir(self.place.journal.parent))
         return moved
 
+    def delete(self, path: Path) -> None:
+        """Delete an archive.  Raises JournalError 74."""
+        self._guard(lambda: self.disk.unlink(path))
+
     def _unused(self, name: str) -> Path:
         path, count = self.place.journal.with_name(name), 1
         while self.disk.exists(path):
