@@ -55,7 +55,7 @@ def test_after_an_error_nothing_starts_and_the_next_run_finishes(name: str, scri
             judge(script, logs, disk, Fault(operation, error, lasting))
 
 
-@pytest.mark.parametrize("script", [BUSY, SCRIPTS["at most two attempts"]], ids=["two", "held"])
+@pytest.mark.parametrize("script", [SCRIPTS["at most two attempts"]], ids=["held"])
 def test_a_second_error_while_the_first_is_mended_changes_nothing(script: Script) -> None:
     """Every error but the first may come at each of the next operations."""
     for operation in operations(script):

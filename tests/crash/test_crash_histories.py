@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from crash_disk import Death, MemoryDisk
@@ -13,7 +14,7 @@ from crash_histories import Histories
 from crash_scripts import SCRIPTS, TINY
 from crash_state import DAMAGES, EMPTY
 
-AGAIN = 3  # deaths in the recovery from each death
+AGAIN = 6  # deaths in the recovery from each death
 OFTEN = 60  # chains of up to six deaths
 
 
@@ -26,13 +27,14 @@ def quiet() -> Iterator[None]:
     gc.enable()
 
 
-def test_a_run_of_one_item_may_die_at_any_two_moments() -> None:
-    """Each death, and in each recovery each death: about 17,000 histories, none left out."""
+@pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_run_of_one_item_may_die_at_any_two_moments(half: int) -> None:
+    """Each death, and in each recovery each death: about 16,000 histories, of which one half is left to slow days."""
     histories = Histories(TINY)
-    for logs, disk in histories.die_once():
-        for log, left in histories.deaths(histories.play(disk)):
+    for first, (logs, disk) in enumerate(histories.die_once(), half):
+        for log, left in islice(histories.deaths(histories.play(disk)), first % 2, None, 2):
             histories.finish([*logs, log], left)
-    assert histories.count > 15_000
+    assert histories.count > 7_000
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -26,7 +26,7 @@ from resumectl.snapshot import Snapshot
 from resumectl.verdict import Kind
 
 SEED = 0x5EED
-QUICK = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 IDS = st.one_of(st.binary(min_size=1, max_size=20), st.text(min_size=1, max_size=9).map(str.encode), st.binary(min_size=250, max_size=270))
 FATES = st.lists(st.sampled_from([Kind.DONE, Kind.FAILED, Kind.CUT_OFF]), max_size=3).map(tuple)
 STATES = {Kind.DONE: Standing.DONE, Kind.FAILED: Standing.FAILED, Kind.CUT_OFF: Standing.CUT_OFF}
