@@ -16,6 +16,7 @@ SCRIPTS = {
     "four at once": Script((A, B, C, D, E), jobs=4, seed=3, together=3, keep=True),
     "failures, a stop, a limit": Script((A, B, C), jobs=2, seed=1, fates={A: (F,), B: (X, F), C: (L,)}),
     "at most two attempts": Script((A, B), jobs=2, max_attempts=2, fates={A: (F, F, F)}),
+    "one attempt": Script((A, B), max_attempts=1, fates={A: (F,)}),
     "what was cut off is held": Script((A, B, E), jobs=2, seed=2, cut_off=CutOff.HOLD, max_attempts=9),
     "synced at barriers only": Script((A, B, C), jobs=2, sync="none"),
 }

@@ -9,6 +9,9 @@ from crash_disk import MemoryDisk
 from crash_driver import PLACE, Log, Script, play, stillness
 from crash_state import Moment
 
+from resumectl.lines import JournalError
+from resumectl.run import Run
+
 TURN = ["write", "sync", "spawn", "end"]
 LAST = ["write", "sync", "acknowledge"]
 
@@ -70,3 +73,14 @@ def test_a_directory_made_by_a_killed_run_is_synced_by_the_next() -> None:
         second = MemoryDisk(made.disk)
         play(second, Script((b"a",)), [])
     assert "/job/.resumectl" in second.state.synced_names
+
+
+def test_two_runs_at_once_are_one_too_many() -> None:
+    """The second is told so, and touches nothing."""
+    disk = MemoryDisk()
+    first, second = Run(PLACE, disk), Run(PLACE, disk)
+    first.acquire()
+    before = disk.state
+    with pytest.raises(JournalError, match="in use") as refused:
+        second.acquire(pause=lambda _: None)
+    assert (refused.value.code, disk.state) == (4, before)
