@@ -10,6 +10,7 @@ import functools
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -46,6 +47,8 @@ class Warm:
     def start(self, words: list[str], cwd: Path, env: dict[str, str], stdin: str = "", **spy: Any) -> None:
         """`resumectl WORDS…` in the background; `spy` is what a diskspy.Spy is made of."""
         self._streams = cwd / "out", cwd / "err"
+        for path in self._streams:
+            path.write_bytes(b"")
         request = {"words": words, "cwd": str(cwd), "env": env, "stdin": stdin}
         request |= {"spy": {name: str(value) if isinstance(value, Path) else value for name, value in spy.items()}}
         assert self._server.stdin is not None
@@ -73,8 +76,7 @@ class Warm:
         return int(line)
 
     def close(self) -> None:
-        assert self._server.stdin is not None
-        self._server.stdin.close()
+        os.killpg(self._server.pid, signal.SIGKILL)  # with the program, if a failed test has left one
         self._server.wait()
 
 
