@@ -6,8 +6,8 @@ import errno
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from . import child
 from .child import Leash, Limits, Start
 from .disk import Disk
 from .files import FileTemplate, PartFile
+from .items import record
 from .job import Job, Outcome
 from .outputs import Spool
 from .program import Unusable, find
@@ -36,6 +37,7 @@ class Command:
     environ: Mapping[bytes, bytes]
     spools: Path  # the directory of the child's streams
     files: tuple[FileTemplate | None, FileTemplate | None] = (None, None)  # --out, --err
+    stdin: bool = False  # the child reads its item, and nothing else, on standard input
     inherit: bool = False  # the child writes to our own streams; nothing is caught
     program: bytes | None = None  # the file to execute; None: looked up for each item
     rules: Rules = Rules()
@@ -79,7 +81,8 @@ class Command:
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
         fds = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
-        ended = self._child(argv, executable, environ, leash, began, fds)
+        with self._input(job) as stdin:
+            ended = self._child(argv, executable, environ, leash, began, (stdin, *fds))
         if isinstance(ended, Verdict):
             return ended, None
         out, err = (stream.view() for stream in streams)
@@ -95,9 +98,9 @@ class Command:
         environ: Mapping[bytes, bytes],
         leash: Leash,
         began: float,
-        streams: tuple[int, int],
+        streams: tuple[int, int, int],
     ) -> Ended | Verdict:
-        start = Start(argv, executable, environ, (subprocess.DEVNULL, *streams), self.keep_open)
+        start = Start(argv, executable, environ, streams, self.keep_open)
         try:
             ended = child.run(start, leash, self.limits, began=began)
         except ValueError:
@@ -105,6 +108,18 @@ class Command:
         except OSError as error:
             return self._unstarted(error, executable)
         return ended if ended is not None else Verdict(Kind.UNCHARGED, "stop")
+
+    @contextmanager
+    def _input(self, job: Job[Any]) -> Iterator[int]:
+        """What the child reads: nothing, or its item and a newline, from a file that ends there."""
+        if not self.stdin:
+            yield subprocess.DEVNULL
+            return
+        item = job.items[0]
+        with closing(Spool.nameless(self.spools)) as spool:
+            os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
+            os.lseek(spool.fd, 0, os.SEEK_SET)
+            yield spool.fd
 
     def _unstarted(self, error: OSError, executable: bytes) -> Verdict:
         """A program that is not there is nobody's fault; an argument too long is its item's."""
@@ -128,7 +143,9 @@ class Command:
         assert self.verify is not None
         script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
         with closing(Spool.nameless(self.spools)) as words:
-            ended = self._child(script, b"/bin/sh", self._environ(job), leash, began, (words.fd, words.fd))
+            ended = self._child(
+                script, b"/bin/sh", self._environ(job), leash, began, (subprocess.DEVNULL, words.fd, words.fd)
+            )
             if isinstance(ended, Verdict):
                 return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
             verdict = judge(ended, b"", b"", Rules(), now=0, hold_timeouts=self.hold_timeouts)
@@ -157,6 +174,8 @@ class Command:
             b"INDEX": b"%d" % item.index,
             b"SLOT": b"%d" % job.slot,
         }
+        if item.value is not None:
+            ours[b"RECORD"] = record(item)
         environ, omitted = dict(self.environ), []
         for name, value in ours.items():
             name = b"RESUMECTL_" + name

@@ -67,6 +67,7 @@ class Pacing(Generic[T]):
         self.spending = Spending()
         self.stop: str | None = None
         self.text = ""  # why it stopped, for a person
+        self.resume_at: float | None = None  # epoch seconds: when the last limit ends, if it said so
         self.running = 0
         self.closed = False  # the list has been read to its end
         self._then: tuple[str, str] | None = None  # the reason to stop when what was read has been gone through
@@ -223,6 +224,7 @@ class Pacing(Generic[T]):
         if self._limited.get(item.id, self._order) < self._passed:
             return replace(verdict, kind=Kind.FAILED, why="limit", retry=False)
         self._limited[item.id] = self._order
+        self.resume_at = verdict.resume_at
         self.throttle.limited(now, verdict.resume_at)
         if not self.policy.rhythm.wait or self._waits_too_long(now):
             self.halt("limit", verdict.text)

@@ -10,6 +10,7 @@ from .. import __version__
 from . import put
 from .mark import mark
 from .path import path
+from .presets import presets
 from .reset import reset
 from .results import results
 from .run import run
@@ -55,3 +56,4 @@ app.command()(results)
 app.command()(reset)
 app.command()(mark)
 app.command()(path)
+app.command()(presets)

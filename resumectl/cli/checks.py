@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 
@@ -13,18 +14,25 @@ from ..verdict import Rules
 from . import Refusal
 
 
-def template_of(words: Sequence[bytes]) -> Template:
+def template_of(words: Sequence[bytes], replace: str | None, shell: bool, records: bool, stdin: bool) -> Template:
+    """The command as a template; `records`: its items have fields; `stdin`: it reads its item, which then needs no place."""
+    given = os.fsencode(replace) if replace is not None else b"{}"
     try:
-        return compile_template(words)
+        template = compile_template(words, replace=given, any_field=records, shell=shell)
+        return dataclasses.replace(template, certain=True, appended=False) if stdin else template
     except ValueError as error:
         raise Refusal(str(error)) from None
 
 
-def rules_of(ok: Sequence[str] | None) -> Rules:
-    try:
-        return Rules.parse({"ok": ok or ()})
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+def split_command(command: Sequence[str], items: str | None) -> tuple[list[bytes], list[bytes] | None]:
+    """COMMAND, and the items behind `:::`; with --items given, `:::` is a word like any other."""
+    words = [os.fsencode(word) for word in command]
+    if items is not None or b":::" not in words:
+        return words, None
+    at = words.index(b":::")
+    if not at:
+        raise Refusal("there is no command before :::; write COMMAND ::: ITEM...")
+    return words[:at], words[at + 1 :]
 
 
 def cut_off_policy(chosen: CutOff | None, verify: str | None) -> CutOff:
@@ -52,9 +60,18 @@ def files_of(out: str | None, err: str | None) -> tuple[FileTemplate | None, Fil
 def refuse_with_ungroup(rules: Rules, **others: object) -> None:
     """With --ungroup nothing is caught, so nothing can be tested, held back or kept."""
     if rules.look_at_output:
-        raise Refusal("--ungroup lets the output pass by, so no test can see it; drop --ungroup or the test")
+        raise Refusal(
+            "--ungroup lets the output pass by, so no test can see it; drop --ungroup, the test, or --preset none"
+        )
     for name, given in others.items():
         if given:
             raise Refusal(
                 f"--{name.replace('_', '-')} needs the output, which --ungroup lets pass by; drop one of them"
             )
+
+
+def budgets_of(rules: Rules, run: float | None, total: float | None) -> tuple[float | None, float | None]:
+    """--max-cost and --max-total-cost; they need something that says what an attempt costs."""
+    if (run is not None or total is not None) and rules.cost is None:
+        raise Refusal("a budget needs to know what an attempt costs; add --cost PATH, or use a preset with JSON output")
+    return run, total

@@ -19,6 +19,21 @@ class Sync(StrEnum):
     NONE = "none"
 
 
+class FormatName(StrEnum):
+    """How a list is written."""
+
+    LINES = "lines"
+    JSONL = "jsonl"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class StdinName(StrEnum):
+    """What a command reads on its standard input."""
+
+    ITEM = "item"
+
+
 class OnOrphans(StrEnum):
     """What to do about commands of a killed run that still live."""
 
@@ -44,6 +59,21 @@ def seconds(text: str) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise typer.BadParameter(f"{text!r} is no duration; write 30s, 5m, 1h30m or 250ms")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+class OnLimit(StrEnum):
+    """What to do at a usage limit."""
+
+    STOP = "stop"
+    WAIT = "wait"
+
+
+def interval(text: str) -> float:
+    """The seconds between two starts for a rate such as `30/m`, `2/s`, `100/h`; a bare number is per second."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(?:/(s|m|h|d))?", text)
+    if match is None or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no rate; write 30/m, 2/s or 100/h")
+    return _UNITS[match[2] or "s"] / float(match[1])
 
 
 def slots(jobs: int) -> int:

@@ -38,7 +38,7 @@ def describe(
     template: Template,
     rules: admit.Rules,
     policy: Policy,
-    words: Sequence[bytes],
+    command: tuple[Sequence[bytes], bool],
     accept_command: bool,
     fresh: bool,
     jobs: int,
@@ -46,7 +46,7 @@ def describe(
     """Print the plan: counts and reasons on standard error, the first command lines on standard output."""
     ledger, namespace = _ledger(place, fresh)
     if not accept_command:
-        refuse_another_command(ledger, words, False)
+        refuse_another_command(ledger, *command)
     for id, (attempt, run) in ledger.open_items().items():
         ledger.enter(Record("cut_off", (id,), (attempt,), {"run": run, "why": "crash"}))
     pacing: Pacing[Any] = Pacing(policy, sys.maxsize, moment(), before(ledger))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -14,7 +15,7 @@ from ..order import Order
 from ..printer import Done, Printer
 from ..report import last_line
 from ..snapshot import continuation
-from ..words import shown
+from ..words import clock, duration, shown
 from . import tell
 from .lists import Source
 
@@ -87,7 +88,7 @@ def last_words(loop: Loop[Any], order: Order, go_on: str | None) -> list[str]:
     """The last lines of a run.  `go_on` is what continues it, None if the list can't be read again."""
     lines = []
     if loop.pacing.text:
-        lines.append(f"stopped: {shown(loop.pacing.text.encode(errors='surrogateescape'), 500)}")
+        lines.append(f"stopped: {shown(loop.pacing.text.encode(errors='surrogateescape'), 500)}{_resets(loop)}")
     elif loop.pacing.stop in WHY_75:
         lines.append(f"stopped: --{loop.pacing.stop}")
     if loop.broken is not None:
@@ -101,6 +102,14 @@ def last_words(loop: Loop[Any], order: Order, go_on: str | None) -> list[str]:
     if not loop.tally.complete:
         lines.append(f"to continue: {go_on or 'pipe the list into the same command again'}")
     return lines
+
+
+def _resets(loop: Loop[Any]) -> str:
+    """When the limit that stopped the run ends, if it said so."""
+    when = loop.pacing.resume_at
+    if loop.pacing.stop != "limit" or when is None:
+        return ""
+    return f"; it resets at {clock(when)} ({duration(max(0.0, when - time.time()))} from now)"
 
 
 def named(ids: Sequence[bytes]) -> str:

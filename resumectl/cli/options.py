@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..admission import CutOff, Duplicates, Failed
-from .choices import OnOrphans, Progress, Sync, seconds
+from .choices import FormatName, OnLimit, OnOrphans, Progress, StdinName, Sync, interval, seconds
 
 LIST, RETRY, RUN, STOP, OUTPUT, JOB = "Items", "What to run again", "Running", "Stopping", "Output", "The job"
+
+
+def _when(name: str, help: str, panel: str) -> Any:
+    """A WHEN option, which can be repeated."""
+    return typer.Option(name, metavar="WHEN", help=help, rich_help_panel=panel)
+
 
 Command = Annotated[
     list[str], typer.Argument(metavar="COMMAND [ARG]...", help="What to run for each item.", show_default=False)
@@ -29,10 +35,22 @@ Null = Annotated[bool, typer.Option("--null", "-0", help="Items end with NUL.", 
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", "-d", metavar="C", help="Items end with this byte.", rich_help_panel=LIST)
 ]
+ListFormat = Annotated[FormatName, typer.Option("--format", help="How the list is written.", rich_help_panel=LIST)]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", metavar="FIELD", help="The field that holds the id (jsonl, csv, tsv).", rich_help_panel=LIST),
+]
 Repeats = Annotated[
     Duplicates, typer.Option("--duplicates", help="An id that stands in the list twice.", rich_help_panel=LIST)
 ]
 
+Replace = Annotated[str | None, typer.Option("-I", metavar="REPL", help="Use REPL instead of {}.", rich_help_panel=RUN)]
+Shell = Annotated[
+    bool, typer.Option("--shell", help="COMMAND is one string for /bin/sh; items are quoted.", rich_help_panel=RUN)
+]
+Stdin = Annotated[
+    StdinName | None, typer.Option("--stdin", help="Give the command its item on standard input.", rich_help_panel=RUN)
+]
 Jobs = Annotated[
     int,
     typer.Option(
@@ -61,6 +79,75 @@ Grace = Annotated[
 Ok = Annotated[
     list[str] | None,
     typer.Option("--ok", metavar="WHEN", help="What must hold for done, such as code:0,1.", rich_help_panel=RUN),
+]
+Fail = Annotated[list[str] | None, _when("--fail", "What must not hold for done.", RUN)]
+Limit = Annotated[list[str] | None, _when("--limit", "What shows that the service is at its limit.", STOP)]
+Halt = Annotated[list[str] | None, _when("--halt", "What needs a person, such as a login.", STOP)]
+Slow = Annotated[list[str] | None, _when("--slow", "What shows that the service is overloaded.", STOP)]
+Retry = Annotated[list[str] | None, _when("--retry", "Which failures --retries tries again.", RETRY)]
+JsonPick = Annotated[
+    str | None,
+    typer.Option(
+        "--json-pick", metavar="PATH=VALUE", help="Which JSON object of several is meant.", rich_help_panel=RUN
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="A tool's tests. [default: by the program's name]", rich_help_panel=RUN
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", parser=interval, metavar="N/UNIT", help="Space the starts: 30/m.", rich_help_panel=RUN),
+]
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env", metavar="K[=V]", help="Set a variable of the command's, or hand ours on.", rich_help_panel=RUN
+    ),
+]
+Unset = Annotated[
+    list[str] | None, typer.Option("--unset", metavar="K", help="Take a variable away.", rich_help_panel=RUN)
+]
+Retries = Annotated[
+    int,
+    typer.Option(
+        "--retries", min=0, metavar="N", help="More tries of a failed item in this run.", rich_help_panel=RETRY
+    ),
+]
+RetryDelay = Annotated[
+    float,
+    typer.Option(
+        "--retry-delay",
+        parser=seconds,
+        metavar="DUR",
+        help="Before the first retry; then doubling.",
+        rich_help_panel=RETRY,
+    ),
+]
+RetryMaxDelay = Annotated[
+    float,
+    typer.Option("--retry-max-delay", parser=seconds, metavar="DUR", help="The longest delay.", rich_help_panel=RETRY),
+]
+WhenLimited = Annotated[
+    OnLimit, typer.Option("--on-limit", help="Stop with 75, or sit the limit out.", rich_help_panel=STOP)
+]
+Cost = Annotated[
+    str | None,
+    typer.Option("--cost", metavar="PATH", help="Where the JSON says what an attempt cost.", rich_help_panel=STOP),
+]
+Sum = Annotated[
+    list[str] | None,
+    typer.Option("--sum", metavar="NAME=PATH", help="A figure to add up over all attempts.", rich_help_panel=STOP),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="X", help="Stop when this run has cost so much.", rich_help_panel=STOP),
+]
+MaxTotalCost = Annotated[
+    float | None,
+    typer.Option("--max-total-cost", metavar="X", help="Stop when all runs have cost so much.", rich_help_panel=STOP),
 ]
 Verify = Annotated[
     str | None,

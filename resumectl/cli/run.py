@@ -25,14 +25,16 @@ from ..records import pack
 from ..run import Run
 from ..stream import Stream
 from ..tally import Tally
-from ..template import program
+from ..template import has_placeholder_in_script, program
+from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
-from .checks import cut_off_policy, files_of, refuse_with_ungroup, rules_of, template_of
-from .choices import OnOrphans, Progress, Sync, slots
+from .checks import budgets_of, cut_off_policy, files_of, refuse_with_ungroup, split_command, template_of
+from .choices import FormatName, OnLimit, OnOrphans, Progress, Sync, slots
 from .dry import describe
 from .ending import finish
-from .lists import chosen_format, open_list
+from .judging import environment, judging
+from .lists import chosen_format, listed, open_list
 from .opening import archived, refuse_a_twin, refuse_another_command, settle_orphans
 from .starting import before, make_room, printer_for, start_lines, take_all, typed_options
 from .where import named_place
@@ -43,21 +45,44 @@ def run(
     items: o.Items = None,
     null: o.Null = False,
     delimiter: o.Delimiter = None,
+    format: o.ListFormat = FormatName.LINES,
+    key: o.Key = None,
     duplicates: o.Repeats = Duplicates.SKIP,
+    replace: o.Replace = None,
+    shell: o.Shell = False,
+    stdin: o.Stdin = None,
     jobs: o.Jobs = 1,
     timeout: o.Timeout = None,
     idle_timeout: o.IdleTimeout = None,
     grace: o.Grace = "10s",  # type: ignore[assignment]
     ok: o.Ok = None,
+    fail: o.Fail = None,
+    json_pick: o.JsonPick = None,
     verify: o.Verify = None,
+    preset: o.Preset = None,
+    rate: o.Rate = None,
+    env: o.Env = None,
+    unset: o.Unset = None,
     cut_off: o.WhenCutOff = None,
     failed: o.WhenFailed = Failed.RETRY,
     max_attempts: o.MaxAttempts = 0,
+    retries: o.Retries = 0,
+    retry: o.Retry = None,
+    retry_delay: o.RetryDelay = "2s",  # type: ignore[assignment]
+    retry_max_delay: o.RetryMaxDelay = "60s",  # type: ignore[assignment]
     fresh: o.Fresh = False,
     max_items: o.MaxItems = 0,
     max_time: o.MaxTime = None,
     max_failures: o.MaxFailures = 0,
     max_consecutive_failures: o.MaxConsecutive = 20,
+    limit: o.Limit = None,
+    halt: o.Halt = None,
+    slow: o.Slow = None,
+    on_limit: o.WhenLimited = OnLimit.STOP,
+    cost: o.Cost = None,
+    sum: o.Sum = None,
+    max_cost: o.MaxCost = None,
+    max_total_cost: o.MaxTotalCost = None,
     dry_run: o.DryRun = False,
     keep_order: o.KeepOrder = False,
     tag: o.Tag = False,
@@ -86,24 +111,50 @@ def run(
     Example: resumectl run --items ids.txt -j 4 -- ./fetch.sh {}
     """
     catch(interrupt)
-    words = [os.fsencode(word) for word in command]
-    template, rules, files = template_of(words), rules_of(ok), files_of(out, err)
+    words, listed_items = split_command(command, items)
+    records = format is not FormatName.LINES
+    template, files = template_of(words, replace, shell, records, stdin is not None), files_of(out, err)
+    own: dict[str, Any] = {
+        "ok": ok or (),
+        "fail": fail or (),
+        "limit": limit or (),
+        "halt": halt or (),
+        "slow": slow or (),
+    }
+    own |= {"retry": retry or (), "sum": sum or (), "unset": unset or ()}
+    own |= {"json-pick": json_pick, "cost": cost, "timeout": timeout}
+    how = judging(words, shell, preset, own)
+    environ = environment(os.environb, env, how.unset)
     policy = cut_off_policy(cut_off, verify)
     if ungroup:
         refuse_with_ungroup(
-            rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
+            how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
         )
-    source, format = open_list(items), chosen_format(null, delimiter)
+    written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
+    source = open_list(items) if listed_items is None else listed(listed_items)
     name = program(template)
-    executable = find(name, os.environb) if name is not None else None
-    place = named_place(job, journal) or Place(directory(os.environ) / f"{name_for(words[0])}.jsonl")
-    refuse_a_twin(place, words, False)
+    executable = find(name, environ) if name is not None else None
+    place = named_place(job, journal) or Place(
+        directory(os.environ) / f"{name_for(name if shell and name else words[0])}.jsonl"
+    )
+    refuse_a_twin(place, words, shell)
     count = slots(jobs)
     admission_rules = admit.Rules(policy, failed, duplicates, max_attempts)
-    pacing_policy = Policy(max_failures, max_consecutive_failures, max_items, max_time)
+    rhythm = Rhythm(rate or 0.0, retry_delay, retry_max_delay, on_limit is OnLimit.WAIT)
+    budgets = budgets_of(how.rules, max_cost, max_total_cost)
+    pacing_policy = Policy(max_failures, max_consecutive_failures, max_items, max_time, retries, *budgets, rhythm)
     if dry_run:
         return describe(
-            place, source, format, template, admission_rules, pacing_policy, words, accept_command, fresh, count
+            place,
+            source,
+            written,
+            template,
+            admission_rules,
+            pacing_policy,
+            (words, shell),
+            accept_command,
+            fresh,
+            count,
         )
     most, inbox = make_room(count), SimpleQueue[Any]()
     held = Run(place, sync=sync.value, jobs=count)
@@ -113,7 +164,7 @@ def run(
         catalogue = Catalogue() if replay else None
         held.load(accept_damage=accept_damage, also=catalogue.enter if catalogue is not None else None)
         if not (accept_command or fresh):
-            refuse_another_command(held.ledger, words, False)
+            refuse_another_command(held.ledger, words, shell)
         ignored = settle_orphans(held, orphans, orphan_wait, grace)
         if fresh:
             archived(held)
@@ -128,7 +179,7 @@ def run(
         if files != (None, None):
             admission.claims = Claims(files)
         if source.whole:
-            take_all(held, source, format, admission)
+            take_all(held, source, written, admission)
         options = typed_options(command)
         held.heal()
         if outputs is not None:
@@ -138,7 +189,7 @@ def run(
                 "cwd": pack(os.fsencode(os.getcwd())),
                 "argv": [pack(os.fsencode(word)) for word in [*options, "--", *command]],
                 "cmd": [pack(word) for word in words],
-                "shell": False,
+                "shell": shell,
                 "total": tally.total,
                 "new": tally.new if source.whole else None,
                 "piped": not source.named,
@@ -160,18 +211,23 @@ def run(
             spools=place.journal.parent,
             files=files,
             inherit=ungroup,
+            stdin=stdin is not None,
             program=executable,
-            rules=rules,
-            limits=Limits(timeout, idle_timeout, grace),
+            rules=how.rules,
+            limits=Limits(how.timeout, idle_timeout, grace),
             keep_open=(held.fence.fd,),
             verify=os.fsencode(verify) if verify is not None else None,
             hold_timeouts=policy is not CutOff.RERUN,
         )
+        given = os.fsencode(replace) if replace is not None else b"{}"
+        risky = not shell and has_placeholder_in_script(words, replace=given, any_field=records)
         printer.start()
-        for line in start_lines(held, admission, counts, source, template, words, new):
+        for line in start_lines(held, admission, counts, source, template, new, written, risky):
+            printer.say(line)
+        for line in how.lines(count):
             printer.say(line)
         order.begin()
-        stream = None if source.whole else Stream(source.fd, Reader(format), inbox)
+        stream = None if source.whole else Stream(source.fd, Reader(written), inbox)
         crew = Threads(work, count, inbox)
         loop = Loop(held, pacing, admission, crew, order, inbox, stream=stream, outputs=outputs, grace=grace)
         catch(lambda number, _frame: inbox.put(Signal(number)))

@@ -61,6 +61,7 @@ class Histories:
         demand(log and log[-1][0] == "stop", f"I9 a recovery did not come to its end: {log[-1:]}")
         told = Told(disk.read(PLACE.journal))
         told.grammar()
+        told.kept(disk.read(PLACE.out))
         if log[-1][1] == "complete":
             told.once(self.script.ids)
 

@@ -18,7 +18,7 @@ from crash_state import EMPTY, State, power_cut
 from resumectl.cli.ending import exit_code
 
 ERRORS = {"full": (errno.ENOSPC, False), "full for good": (errno.ENOSPC, True), "I/O": (errno.EIO, False), "gone": (errno.EIO, True)}
-BUSY = Script((A, B, C, E), jobs=2, seed=4)
+BUSY = Script((A, B, C, E), jobs=2, seed=4, keep=True)
 AFTER = 3  # deaths after each failure
 
 
