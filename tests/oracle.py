@@ -117,6 +117,7 @@ class History:
         i4_every_repeat_was_announced(self)
         i5_the_grammar_holds(records(text))
         i6_every_line_passes_and_no_byte_changed(self, text)
+        what_the_journal_names_as_kept_is_there(self, records(text))
 
 
 def i1_what_was_acknowledged_or_recorded_never_runs_again(history: History) -> None:
@@ -186,6 +187,18 @@ def i6_every_line_passes_and_no_byte_changed(history: History, text: bytes) -> N
         if record is not None and "bad" in record:
             assert record["bad"] == bad, f"I6: {bad} bad lines stand before {record}"
     assert bad <= history.crashes * (2 * history.jobs + 1), f"I6: {bad} bad lines after {history.crashes} crashes"
+
+
+def what_the_journal_names_as_kept_is_there(history: History, found: Iterable[dict[str, Any]]) -> None:
+    path = history.journal.with_suffix(".out")
+    kept = path.read_bytes() if path.exists() else b""
+    for record in found:
+        for stream in ("out", "err"):
+            if field := record.get(stream):
+                offset, length, crc = field
+                piece = kept[offset : offset + length]
+                intact = len(piece) == length and f"{zlib.crc32(piece):08x}" == crc
+                assert intact, f"the kept {stream} of {record} is not there: {piece!r}"
 
 
 def i8_after_an_error_nothing_starts_and_what_is_not_recorded_is_named(
