@@ -10,39 +10,18 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from .items import Item
+from .policy import Before, Policy
 from .spending import Spending
-from .throttle import Moment, Rhythm, Throttle
+from .throttle import Moment, Throttle
 from .verdict import Kind, Verdict
 
 T = TypeVar("T")
 PERSON = frozenset({"halt", "failures", "budget", "vanished", "stream"})  # the reasons that exit 3
-
-
-@dataclass(frozen=True)
-class Policy:
-    """When to try again and when to stop starting.  0 is no limit for counts, None for times and costs."""
-
-    max_failures: int = 0
-    max_consecutive_failures: int = 20
-    max_items: int = 0
-    max_time: float | None = None  # seconds
-    retries: int = 0
-    max_cost: float | None = None  # of this run
-    max_total_cost: float | None = None  # of all runs
-    rhythm: Rhythm = Rhythm()
-
-
-@dataclass(frozen=True)
-class Before:
-    """What earlier runs left: the mean seconds of an attempt, their cost, whether the last one hit a limit."""
-
-    mean: float | None = None
-    cost: float = 0.0
-    limited: bool = False
 
 
 class Ending(NamedTuple):
@@ -79,6 +58,8 @@ class Pacing(Generic[T]):
         self._starts: dict[bytes, int] = {}  # id → which start of this run it is
         self._limited: dict[bytes, int] = {}  # id → how many starts there were when it hit a limit
         self._passed = 0  # the latest start that passed
+        self._alone: set[bytes] = set()
+        self.fits: Callable[[Sequence[Item[T]]], bool] | None = None  # whether so many items go into one start
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
         self._failures = 0
@@ -131,18 +112,47 @@ class Pacing(Generic[T]):
         if self.stop is None or (why in PERSON and self.stop not in PERSON):
             self.stop, self.text = why, text
 
-    def next(self, now: Moment) -> Item[T] | None:
-        """The item to start now, counted as running; None when none may start."""
+    def next(self, now: Moment) -> tuple[Item[T], ...]:
+        """The items of the next start, which then counts as running; empty when nothing may start."""
         if self.stop is not None or self.running >= self.slots or self.running >= self.throttle.allowed(now):
-            return None
+            return ()
         if not self._ready(now) or self._forbidden(now):
-            return None
-        item = self._take(now)
-        self._started += 1
+            return ()
+        items = [self._take(now)]
+        while self._may_join(items, now):
+            items.append(self._take(now))
+        self._started += len(items)
         self.running += 1
-        self._starts[item.id] = self._next()
+        start = self._next()
+        for item in items:
+            self._starts[item.id] = start
         self.throttle.started(now)
-        return item
+        return tuple(items)
+
+    def _may_join(self, items: list[Item[T]], now: Moment) -> bool:
+        """Whether one more item goes into the start: neither poisoned, nor too much for a limit or an argv."""
+        if len(items) >= self.policy.batch or items[0].id in self._alone or not self._ready(now):
+            return False
+        if self.policy.max_items and self._started + len(items) >= self.policy.max_items:
+            return False
+        item = self._peek(now)
+        return item.id not in self._alone and (self.fits is None or self.fits([*items, item]))
+
+    def _peek(self, now: Moment) -> Item[T]:
+        if self._retries and self._retries[0][0] <= now.mono:
+            return self._retries[0][2]
+        return self._first[0] if self._first else self._last[0][3]
+
+    def alone(self, id: bytes) -> None:
+        """This item never shares a start: what is poisoned hurts only itself."""
+        self._alone.add(id)
+
+    def freed(self, seconds: float) -> None:
+        """A start of so many seconds has ended, whatever came of its items."""
+        self.running -= 1
+        if seconds:
+            self._ended += 1
+            self._seconds += seconds
 
     def _ready(self, now: Moment) -> bool:
         due = bool(self._retries) and self._retries[0][0] <= now.mono
@@ -163,7 +173,10 @@ class Pacing(Generic[T]):
         elif policy.max_cost is not None and spent >= policy.max_cost:
             self.halt("budget", f"the reported cost of this run has come to {spent:.4g} (--max-cost)")
         elif policy.max_total_cost is not None and spent + self._before.cost >= policy.max_total_cost:
-            self.halt("budget", f"the reported cost of all runs has come to {spent + self._before.cost:.4g} (--max-total-cost)")
+            self.halt(
+                "budget",
+                f"the reported cost of all runs has come to {spent + self._before.cost:.4g} (--max-total-cost)",
+            )
         return self.stop is not None
 
     def _mean(self) -> float:
@@ -179,13 +192,21 @@ class Pacing(Generic[T]):
         return self._retries[0][0] - now.mono if self.running < self.throttle.allowed(now) else None
 
     def ended(
-        self, item: Item[T], verdict: Verdict, seconds: float, now: Moment, *, failures: int = 0, last: bool = False
+        self,
+        item: Item[T],
+        verdict: Verdict,
+        seconds: float,
+        now: Moment,
+        *,
+        failures: int = 0,
+        last: bool = False,
+        alone: bool = True,
     ) -> Ending:
-        """One start has ended: what is to be recorded of it.
+        """An attempt of an item has ended: what is to be recorded of it.  `freed` tells of its start.
 
-        `failures` is how often the item had failed before, `last` that it may have no further attempt.
+        `failures` is how often the item had failed before, `last` that it may have no
+        further attempt, `alone` that no other item shared its start.
         """
-        self.running -= 1
         start = self._starts.pop(item.id)
         if verdict.why != "stop":
             self.spending.add(verdict.cost, verdict.sums)
@@ -193,8 +214,8 @@ class Pacing(Generic[T]):
             verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures)
             if verdict.kind is Kind.UNCHARGED:
                 return Ending(verdict, again=self.stop is None)
-        self._ended += 1
-        self._seconds += seconds
+        if verdict.kind is Kind.FAILED and not alone:
+            self.alone(item.id)
         self.throttle.answered()
         if verdict.kind is Kind.DONE:
             self._passed = max(self._passed, start)

@@ -82,7 +82,9 @@ class Run:
             raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
-            raise JournalError(f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code)
+            raise JournalError(
+                f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code
+            )
         self.number = self.ledger.run.get("run", 0)
 
     def key(self, id: bytes) -> str:

@@ -15,8 +15,9 @@ from ..items import Format
 from ..ledger import Ledger, State
 from ..lines import Text, read
 from ..loop import moment
-from ..pacing import Pacing, Policy
+from ..pacing import Pacing
 from ..place import Place
+from ..policy import Policy
 from ..records import Record
 from ..report import WORDS, items
 from ..run import key_for
@@ -59,8 +60,8 @@ def describe(
     pacing.close()
     would: list[Any] = []
     now = moment()
-    while (chosen := pacing.next(now)) is not None:
-        would.append(chosen)
+    while chosen := pacing.next(now):
+        would += chosen
     tell(f"journal {place.journal}{'' if place.journal.exists() else ' (new)'}")
     for line in _plan(admission, ledger, would, jobs):
         tell(line)

@@ -18,8 +18,9 @@ from ..job import Signal
 from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
-from ..pacing import Pacing, Policy
+from ..pacing import Pacing
 from ..place import Place, directory, name_for
+from ..policy import Policy
 from ..program import find
 from ..records import pack
 from ..run import Run

@@ -13,8 +13,8 @@ from typing import Any
 from ..admission import NAMED, Admission, BadEntry
 from ..items import Format
 from ..ledger import Ledger, State
-from ..pacing import Before
 from ..place import fleeting
+from ..policy import Before
 from ..printer import Printer
 from ..report import asides, cut_off_line, first_line, pace, progress_line
 from ..run import Run

@@ -37,8 +37,9 @@ from resumectl.ledger import State
 from resumectl.lines import JournalError
 from resumectl.loop import Loop
 from resumectl.outputs import Outputs
-from resumectl.pacing import Pacing, Policy
+from resumectl.pacing import Pacing
 from resumectl.place import Place
+from resumectl.policy import Policy
 from resumectl.run import Run
 from resumectl.tally import Tally
 from resumectl.verdict import Kind, Verdict
