@@ -40,7 +40,12 @@ class Warm:
     def __init__(self) -> None:
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         self._server = subprocess.Popen(
-            [sys.executable, __file__], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, stderr=subprocess.DEVNULL
+            [sys.executable, __file__],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self._streams: tuple[Path, Path] | None = None
 
