@@ -278,7 +278,8 @@ def _finish(
     printer.finish()
     unprinted = _wait_for_reader(loop, printer, inbox)
     if unprinted:
-        tell(f"the output of {unprinted} ended items was not printed", wait=False)
+        for line in (f"the output of {unprinted} ended items was not printed", *lines):
+            tell(line, wait=False)
     return exit_code(loop)
 
 
