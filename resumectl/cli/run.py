@@ -146,7 +146,7 @@ def run(
         admission.held.clear()
         work = Command(
             template=template,
-            environ={**os.environb, b"RESUMECTL_JOB": place.job.encode(), b"RESUMECTL_JOURNAL": os.fsencode(place.journal)},
+            environ={**os.environb, b"RESUMECTL_JOB": os.fsencode(place.job), b"RESUMECTL_JOURNAL": os.fsencode(place.journal)},
             spools=place.journal.parent,
             program=executable,
             rules=_rules(ok),
