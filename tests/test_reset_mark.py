@@ -27,7 +27,7 @@ def test_a_whole_reset_archives_the_journal_and_keeps_the_keys(scratch: Scratch)
     kept = reset.out.decode().strip()
     assert reset.code == 0 and kept.startswith(f"{scratch.journal()}.bak-2")
     assert (scratch.path / kept).read_bytes() == before
-    assert scratch.status()["counts"]["total"] == 0
+    assert scratch.has(total=0)
     assert scratch.run("run", "--items", "i", *FAILS_F).code == 0
     assert [line.split()[:2] for line in scratch.effects()] == [["a", "1"], ["b", "1"]] * 2
     assert all(len(one) == 1 for one in keys(scratch).values())
@@ -50,7 +50,7 @@ def test_a_partial_reset_forgets_the_chosen_items_only(scratch: Scratch) -> None
     """By state, by id, by a list; attempts go on counting, and nothing is archived."""
     scratch.items("a", "f", "b")
     scratch.run("run", "--items", "i", "--max-attempts", "1", *FAILS_F)
-    assert scratch.status()["counts"]["parked"] == 1
+    assert scratch.has(parked=1)
     parked = scratch.run("reset", "--parked", "--yes")
     assert parked.code == 0 and "reset 1 item" in parked.err
     assert scratch.run("reset", "--id", "a", "--yes").code == 0
@@ -89,6 +89,7 @@ def test_mark_records_a_persons_word(scratch: Scratch) -> None:
     assert scratch.run("mark", "done", "--items", "missing").code == 2
 
 
+@pytest.mark.slow
 def test_marking_two_hundred_thousand_items_takes_seconds(scratch: Scratch) -> None:
     """And so does a run that finds them all done but one."""
     scratch.items(*map(str, range(200_000)))
