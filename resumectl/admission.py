@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import Generic, TypeVar
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
 
+from .files import Claims
 from .items import Item
 from .ledger import Ledger, Standing, State
 from .pacing import Pacing
@@ -16,7 +17,7 @@ T = TypeVar("T")
 NAMED = 10  # how many cut-off items are announced by id
 
 
-class CutOff(str, Enum):
+class CutOff(StrEnum):
     """What to do with an item that was cut off."""
 
     RERUN = "rerun"
@@ -24,7 +25,7 @@ class CutOff(str, Enum):
     HOLD = "hold"
 
 
-class Failed(str, Enum):
+class Failed(StrEnum):
     """What to do with an item that failed in an earlier run."""
 
     RETRY = "retry"
@@ -32,15 +33,15 @@ class Failed(str, Enum):
     ONLY = "only"
 
 
-class Duplicates(str, Enum):
+class Duplicates(StrEnum):
     """What to do with an id that stands in the list twice."""
 
     SKIP = "skip"
     FAIL = "fail"
 
 
-class DuplicateId(Exception):
-    """The list has an id twice and the run must not bear that."""
+class BadEntry(Exception):
+    """An entry of the list that this run must not bear: a repeated id, or one whose file is another's."""
 
 
 @dataclass(frozen=True)
@@ -53,39 +54,70 @@ class Rules:
     max_attempts: int = 0
 
 
+class Witness(Protocol):
+    """Whoever wants to know which items of the list are done already, and which will run."""
+
+    def resumed(self, item: Item[Any]) -> None: ...
+
+    def queued(self, item: Item[Any]) -> None: ...
+
+
 class Admission(Generic[T]):
     """Takes the list item by item: into the queue, to be checked first, held, or passed over."""
 
-    def __init__(self, rules: Rules, ledger: Ledger, pacing: Pacing[T], tally: Tally) -> None:
+    def __init__(
+        self, rules: Rules, ledger: Ledger, pacing: Pacing[T], tally: Tally, witness: Witness | None = None
+    ) -> None:
         self.rules, self.ledger, self.pacing, self.tally = rules, ledger, pacing, tally
+        self.witness = witness
+        self.claims: Claims | None = None  # the files of --out and --err
         self.held: list[Record] = []  # to be written before anything starts
         self.to_check: set[bytes] = set()  # cut-off items that `--verify` is asked about first
         self.announced: list[bytes] = []  # the first cut-off items
         self.passed_over = 0  # items that this run was told to leave though they are not done
 
     def take(self, item: Item[T]) -> None:
-        """Decide about one item; raises DuplicateId if that is what the rules want."""
+        """Decide about one item; raises BadEntry."""
         named = self.ledger.named(item.id)
         state = self.ledger.enlist(item.id)
         if state is None:
             return self._duplicate(item)
+        if self.claims is not None:
+            self._claim(self.claims, item)
         self.tally.admit(state, named=named)
         if state is State.DONE:
+            if self.witness is not None:
+                self.witness.resumed(item)
             return
-        if state is State.NEW:
+        if state is State.NEW and not named:
             return self._start(item)
         self._known(item, state, self.ledger.standing(item.id))
 
     def _duplicate(self, item: Item[T]) -> None:
         self.tally.duplicates += 1
         if self.rules.duplicates is Duplicates.FAIL:
-            raise DuplicateId(f"entry {item.index} of the list repeats an id")
+            raise BadEntry(f"entry {item.index} of the list repeats an id")
 
-    def _start(self, item: Item[T]) -> None:
+    def _claim(self, claims: Claims, item: Item[T]) -> None:
+        if taken := claims.taken(item):
+            raise BadEntry(f"entry {item.index} of the list would overwrite another one's {taken}")
+
+    def _start(self, item: Item[T], behind: Standing | None = None) -> None:
         if self.rules.failed is Failed.ONLY:
             self.passed_over += 1
         else:
+            self._queue(item, behind)
+
+    def _queue(self, item: Item[T], behind: Standing | None = None) -> None:
+        """Let it run in its place, or behind all others by its standing."""
+        if behind is None:
             self.pacing.add(item)
+        else:
+            if behind.failures or behind.cut_offs >= 2:
+                self.pacing.alone(item.id)
+            self.pacing.defer(item, behind.charged, limited=behind.limited)
+        if self.witness is not None:
+            self.witness.queued(item)
 
     def _known(self, item: Item[T], state: State, standing: Standing) -> None:
         if state is State.CUT_OFF and len(self.announced) < NAMED:
@@ -93,9 +125,11 @@ class Admission(Generic[T]):
         limit = self.rules.max_attempts
         if state is State.PARKED:
             if standing.exhausted and limit > standing.charged:
-                self.pacing.defer(item, standing.charged)
+                self._queue(item, standing)
         elif limit and standing.charged >= limit:
             self._hold(item, standing, "attempts")
+        elif state is State.NEW:
+            self._start(item, standing if standing.limited else None)
         elif state is State.FAILED:
             self._failed(item, standing)
         else:
@@ -105,7 +139,7 @@ class Admission(Generic[T]):
         if self.rules.failed is Failed.SKIP:
             self.passed_over += 1
         else:
-            self.pacing.defer(item, standing.charged)
+            self._queue(item, standing)
 
     def _cut_off(self, item: Item[T], standing: Standing) -> None:
         if self.rules.cut_off is CutOff.HOLD:
@@ -115,16 +149,21 @@ class Admission(Generic[T]):
             return
         if self.rules.cut_off is CutOff.VERIFY:
             self.to_check.add(item.id)
+            self.pacing.alone(item.id)
         if standing.cut_offs >= 2 or standing.failures or standing.limited:
-            self.pacing.defer(item, standing.charged)
+            self._queue(item, standing)
         else:
-            self.pacing.add(item)
+            self._queue(item)
 
     def _hold(self, item: Item[T], standing: Standing, why: str) -> None:
         record = Record("held", (item.id,), (standing.attempts,), {"why": why})
         self.tally.move(standing.state, State.PARKED)
         self.ledger.enter(record)
         self.held.append(record)
+
+    def last_attempt(self, standing: Standing) -> bool:
+        """Whether an attempt that fails or is cut off now uses up what --max-attempts allows."""
+        return bool(self.rules.max_attempts) and standing.charged + 1 >= self.rules.max_attempts
 
     def exhausted(self, id: bytes) -> Record | None:
         """The record that holds an item whose last end used up its attempts, else None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
@@ -10,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .ledger import State
-from .report import duration, pace, progress_line, shown
+from .report import pace, progress_line
 from .tally import Tally
+from .words import duration, shown
 
 SHADES = ((State.DONE, "green"), (State.FAILED, "red"), (State.CUT_OFF, "yellow"), (State.PARKED, "magenta"))
 
@@ -25,8 +27,8 @@ class _Console(Console):
 class Bar:
     """A picture of a tally; `start`, `stop` and `refresh` belong to the printing thread."""
 
-    def __init__(self, tally: Tally, notice: list[str]) -> None:
-        """`notice` holds what else is to be said now, such as a countdown; it may change at any time."""
+    def __init__(self, tally: Tally, notice: Callable[[], str]) -> None:
+        """`notice` gives what else is to be said now, such as a countdown."""
         self._tally, self._notice = tally, notice
         self._console = _Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._live: Live | None = None
@@ -56,7 +58,7 @@ class Bar:
         width = max(10, min(40, options.max_width // 3))
         table.add_row(self._shades(width, options.ascii_only), Text(self._counts(), no_wrap=True, overflow="ellipsis"))
         yield table
-        for line in (self._longest(), *self._notice):
+        for line in (self._longest(), self._notice()):
             if line:
                 yield Text(line, style="dim", no_wrap=True, overflow="ellipsis")
 

@@ -78,7 +78,6 @@ class Leash:
                     return False
             return True
 
-
     def zombies(self) -> bool:
         """Whether all that is left of the group is dead and only waits for a parent that never
         collects it (a container without an init); False where the system does not tell."""

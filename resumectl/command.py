@@ -6,16 +6,18 @@ import errno
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import child
 from .child import Leash, Limits, Start
+from .disk import Disk
+from .files import FileTemplate, PartFile
+from .items import record
 from .job import Job, Outcome
-from .lines import JournalError
 from .outputs import Spool
 from .program import Unusable, find
 from .template import Template, Values, quote_command
@@ -34,6 +36,9 @@ class Command:
     template: Template
     environ: Mapping[bytes, bytes]
     spools: Path  # the directory of the child's streams
+    files: tuple[FileTemplate | None, FileTemplate | None] = (None, None)  # --out, --err
+    stdin: bool = False  # the child reads its item, and nothing else, on standard input
+    inherit: bool = False  # the child writes to our own streams; nothing is caught
     program: bytes | None = None  # the file to execute; None: looked up for each item
     rules: Rules = Rules()
     limits: Limits = Limits()
@@ -42,22 +47,31 @@ class Command:
     hold_timeouts: bool = False
 
     def __call__(self, job: Job[Any], leash: Leash) -> Outcome[Any]:
-        """Run the job to its end.  Failing to start is an outcome; JournalError: there is no place for output."""
+        """Run the job to its end.  Failing to start is an outcome, not an exception."""
         began = time.monotonic()
         try:
-            streams = Spool(self.spools), Spool(self.spools)
+            streams = self._streams(job)
         except OSError as error:
-            raise JournalError(f"{os.fsdecode(self.spools)}: {error.strerror}", 74) from error
+            return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.spools))
+        ended, trouble = None, ""
         try:
             if job.check:
-                verdict, ended = self._check(job, leash, began, streams[1]), None
+                verdict = self._check(job, leash, began, streams[1])
             else:
                 verdict, ended = self._run(job, leash, began, streams)
-        except BaseException:
-            for stream in streams:
-                stream.close()
-            raise
-        return Outcome(job, verdict, time.monotonic() - began, ended, *streams)
+            _put_in_place(streams, done=verdict.kind is Kind.DONE)
+        except OSError as error:  # what was printed is lost, so nobody knows what it said
+            trouble = _uncaught(error, self.spools)
+            verdict = Verdict(Kind.CUT_OFF, "journal", trouble)
+        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, error=trouble)
+
+    def _streams(self, job: Job[Any]) -> tuple[Spool, Spool]:
+        """The files that the child writes to; raises OSError."""
+        if job.check or self.files == (None, None):
+            return Spool.nameless(self.spools), Spool.nameless(self.spools)
+        values = self._values(job)
+        out, err = (PartFile(file.path(values), Disk()) if file else Spool.nameless(self.spools) for file in self.files)
+        return out, err
 
     def _run(self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool]) -> Run:
         values, environ = self._values(job), self._environ(job)
@@ -66,7 +80,9 @@ class Command:
             executable = self.program or find(argv[0], environ)
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
-        ended = self._child(argv, executable, environ, leash, began, (streams[0].fd, streams[1].fd))
+        fds = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
+        with self._input(job) as stdin:
+            ended = self._child(argv, executable, environ, leash, began, (stdin, *fds))
         if isinstance(ended, Verdict):
             return ended, None
         out, err = (stream.view() for stream in streams)
@@ -82,9 +98,9 @@ class Command:
         environ: Mapping[bytes, bytes],
         leash: Leash,
         began: float,
-        streams: tuple[int, int],
+        streams: tuple[int, int, int],
     ) -> Ended | Verdict:
-        start = Start(argv, executable, environ, (subprocess.DEVNULL, *streams), self.keep_open)
+        start = Start(argv, executable, environ, streams, self.keep_open)
         try:
             ended = child.run(start, leash, self.limits, began=began)
         except ValueError:
@@ -92,6 +108,18 @@ class Command:
         except OSError as error:
             return self._unstarted(error, executable)
         return ended if ended is not None else Verdict(Kind.UNCHARGED, "stop")
+
+    @contextmanager
+    def _input(self, job: Job[Any]) -> Iterator[int]:
+        """What the child reads: nothing, or its item and a newline, from a file that ends there."""
+        if not self.stdin:
+            yield subprocess.DEVNULL
+            return
+        item = job.items[0]
+        with closing(Spool.nameless(self.spools)) as spool:
+            os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
+            os.lseek(spool.fd, 0, os.SEEK_SET)
+            yield spool.fd
 
     def _unstarted(self, error: OSError, executable: bytes) -> Verdict:
         """A program that is not there is nobody's fault; an argument too long is its item's."""
@@ -114,8 +142,10 @@ class Command:
         """Run `--verify`; what its end changes in the verdict.  Its output is shown unless it says yes or no."""
         assert self.verify is not None
         script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
-        with closing(Spool(self.spools)) as words:
-            ended = self._child(script, b"/bin/sh", self._environ(job), leash, began, (words.fd, words.fd))
+        with closing(Spool.nameless(self.spools)) as words:
+            ended = self._child(
+                script, b"/bin/sh", self._environ(job), leash, began, (subprocess.DEVNULL, words.fd, words.fd)
+            )
             if isinstance(ended, Verdict):
                 return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
             verdict = judge(ended, b"", b"", Rules(), now=0, hold_timeouts=self.hold_timeouts)
@@ -144,6 +174,8 @@ class Command:
             b"INDEX": b"%d" % item.index,
             b"SLOT": b"%d" % job.slot,
         }
+        if item.value is not None:
+            ours[b"RECORD"] = record(item)
         environ, omitted = dict(self.environ), []
         for name, value in ours.items():
             name = b"RESUMECTL_" + name
@@ -155,6 +187,18 @@ class Command:
         if omitted:
             environ[b"RESUMECTL_OMITTED"] = b" ".join(omitted)
         return environ
+
+
+def _put_in_place(streams: tuple[Spool, Spool], *, done: bool) -> None:
+    """A file of its own gets its name only when its item is done; else it is output like any other."""
+    for stream in streams:
+        if isinstance(stream, PartFile):
+            stream.put_in_place() if done else stream.drop()
+
+
+def _uncaught(error: OSError, where: Path) -> str:
+    path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else where
+    return f"{path}: {error.strerror}; what the command prints can't be kept"
 
 
 def _held(text: str) -> dict[str, Any]:

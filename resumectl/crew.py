@@ -9,8 +9,6 @@ from typing import Any
 
 from .child import Leash
 from .job import Job, Outcome
-from .lines import JournalError
-from .verdict import Kind, Verdict
 
 STACK = 1 << 20  # bytes: two thousand slots must not need two thousand default stacks
 Work = Callable[[Job[Any], Leash], Outcome[Any]]
@@ -53,9 +51,6 @@ class Threads:
             job, leash = task
             try:
                 outcome: Outcome[Any] | BaseException = self._work(job, leash)
-            except JournalError as error:  # it never began; and nothing else should
-                self._inbox.put(error)
-                outcome = Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0)
             except BaseException as error:
                 outcome = error
             self._leashes.pop(job.slot, None)

@@ -12,7 +12,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_CLOEXEC
@@ -99,8 +101,7 @@ class Disk:
         Raises OSError when the file system refuses to lock at all (ENOLCK):
         that must never be taken for "another run".
         """
-        import portalocker
-
+        portalocker = _portalocker()
         kind = portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
         try:
             portalocker.lock(fd, kind | portalocker.LockFlags.NON_BLOCKING)
@@ -110,6 +111,22 @@ class Disk:
             cause = error.args[0] if error.args else error
             raise cause if isinstance(cause, OSError) else OSError(str(error)) from error
         return True
+
+
+def _portalocker() -> Any:
+    """The module, imported where it is used: start-up is felt.
+
+    Its import asks for the temporary directory, which tries one by making files; no
+    lock of ours needs any, and on a read-only system there is none.
+    """
+    import tempfile
+
+    known, tempfile.tempdir = tempfile.tempdir, tempfile.tempdir or os.sep
+    try:
+        import portalocker
+    finally:
+        tempfile.tempdir = known
+    return portalocker
 
 
 def write_all(disk: Disk, fd: int, data: bytes) -> None:
@@ -146,12 +163,22 @@ def make_directory(disk: Disk, path: Path) -> None:
     if disk.is_directory(path):
         return
     make_directory(disk, path.parent)
+    sync_name(disk, path.parent)
     try:
         disk.mkdir(path)
     except FileExistsError:
         if not disk.is_directory(path):
             raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(path)) from None
     disk.sync_dir(path.parent)
+
+
+def sync_name(disk: Disk, path: Path) -> None:
+    """Make the name of a directory that is there durable: whoever made it may have died before its own sync.
+
+    What stands in a directory that we can't read was not made by us.
+    """
+    with suppress(PermissionError):
+        disk.sync_dir(path.parent)
 
 
 def exclusive(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from .items import Item
-from .outputs import Spool
+from .outputs import Kept, Outputs, Spool, Stream, Text
 from .records import Record, stamp
 from .verdict import Ended, Kind, Verdict
 
@@ -23,15 +24,25 @@ class Job(Generic[T]):
     uuid: str
     slot: int
     check: bool = False
+    batch: bool = False  # its items are handed over as a list, even if there is only one
 
     @property
     def ids(self) -> tuple[bytes, ...]:
         return tuple(item.id for item in self.items)
 
+    def started(self) -> Record:
+        """The line before its start; a batch's names the files that belong to it."""
+        return Record("started", self.ids, self.attempts, {"uuid": self.uuid} if self.batch else {})
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """How one start ended: its verdict, seconds, the child's end, and its two streams."""
+    """How one start ended: its verdict, seconds, the child's end, and what it printed.
+
+    `results` are the verdicts of items that differ from the whole's, `each` what is to
+    be kept for each item of its own, `again` the items of which another attempt follows
+    in this run, `note` what a person should know besides.  `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
+    """
 
     job: Job[T]
     verdict: Verdict
@@ -39,6 +50,19 @@ class Outcome(Generic[T]):
     ended: Ended | None = None
     out: Spool | None = None
     err: Spool | None = None
+    results: Mapping[bytes, Verdict] = field(default_factory=dict)
+    each: Mapping[bytes, Text] = field(default_factory=dict)
+    again: frozenset[bytes] = frozenset()
+    note: str = ""
+    error: str = ""
+
+    def of(self, id: bytes) -> Verdict:
+        """The verdict on one of its items."""
+        return self.results.get(id, self.verdict)
+
+    def streams(self) -> list[Spool | Text | None]:
+        """What is to be kept: its two streams, or one for each item."""
+        return [self.each.get(id) for id in self.job.ids] if self.each else [self.out, self.err]
 
 
 @dataclass(frozen=True)
@@ -67,20 +91,32 @@ class Crew(Protocol):
 class Show(Protocol):
     """Whoever tells a person; called by the main thread, must not block."""
 
-    def outcome(self, outcome: Outcome[Any]) -> None: ...
+    def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None) -> None:
+        """An attempt has ended and is recorded; the streams are None where there is nothing to print."""
 
     def say(self, text: str) -> None: ...
+
+    def limited(self, until: float | None) -> None:
+        """A limit is sat out until then (epoch seconds), or none is; called again and again."""
 
     @property
     def full(self) -> bool:
         """Whether so much waits to be printed that nothing new should start."""
 
 
-def end_record(outcome: Outcome[Any], run: int) -> Record:
-    """The line that ends an attempt."""
-    verdict = outcome.verdict
+def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) -> Iterator[Record]:
+    """The lines that end the attempts of a start, one an item; where its streams are kept, empty if they are not."""
+    for at, (id, attempt) in enumerate(zip(outcome.job.ids, outcome.job.attempts, strict=True)):
+        rest = _fields(outcome, outcome.of(id), run)
+        mine = (places[at], None) if outcome.each and places else tuple(places)
+        rest |= {name: where.field() for name, where in zip(("out", "err"), mine, strict=False) if where is not None}
+        yield Record(outcome.of(id).kind.value, (id,), (attempt,), rest)
+
+
+def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]:
+    """A batch's cost is shared out evenly, so that sums over lines are sums over starts."""
     rest: dict[str, Any] = {}
-    ended = outcome.ended
+    ended, share = outcome.ended, len(outcome.job.items)
     if verdict.kind is Kind.CUT_OFF:
         rest["run"] = run
     if ended is not None:
@@ -92,7 +128,31 @@ def end_record(outcome: Outcome[Any], run: int) -> Record:
         rest["resume_at"] = stamp(verdict.resume_at)
     if verdict.source is not None:
         rest["source"] = verdict.source
+    if verdict.cost is not None:
+        rest["cost"] = verdict.cost / share
+    if verdict.sums:
+        rest["sums"] = (
+            {name: amount / share for name, amount in verdict.sums.items()} if share > 1 else dict(verdict.sums)
+        )
     if verdict.text and verdict.kind is not Kind.DONE:
         rest["text"] = verdict.text
-    job = outcome.job
-    return Record(verdict.kind.value, job.ids, job.attempts, rest)
+    return rest
+
+
+def streams(
+    outcome: Outcome[Any], outputs: Outputs | None, places: Sequence[Kept | None]
+) -> tuple[Stream | None, Stream | None]:
+    """What of an ended start is to be printed: from where it is kept, else from where the child wrote it."""
+    if outcome.each:
+        return None, None
+    out, err = places or (None, None)
+    return _stream(outcome.out, outputs, out), _stream(outcome.err, outputs, err)
+
+
+def _stream(spool: Spool | None, outputs: Outputs | None, where: Kept | None) -> Stream | None:
+    if spool is not None and (outputs is not None or spool.fd < 0 or not spool.size()):
+        spool.close()
+        spool = None
+    if outputs is None:
+        return spool
+    return outputs.span(where) if where is not None and where.length else None

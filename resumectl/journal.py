@@ -20,6 +20,8 @@ from .disk import APPEND, Disk, write_all, write_new
 from .lines import VERSION, JournalError, Text, read
 from .records import Record, encode, seal, stamp
 
+SEAL = b"\n\n"  # behind a stump: two, so that no flipped bit can join it with the line that follows
+
 
 class Journal:
     """One job's journal, open for appending by the one writer that holds its lock.
@@ -70,14 +72,14 @@ class Journal:
         self._fd, self._size = self.disk.open(self.path, APPEND), len(line)
 
     def heal(self, namespace: uuid.UUID | None = None) -> None:
-        """Seal a torn last line with a newline and sync what was read, before it is trusted.
+        """Seal a torn last line and sync what was read, before it is trusted.
 
         Where there is no journal, one is made (in the given key namespace).
         """
         if not self.exists:
             return self.create(namespace)
         if not self.text.whole:
-            self._write(b"\n")
+            self._write(SEAL)
             self.text.whole = True
         self.disk.sync(self._fd)
         self.disk.sync_dir(self.path.parent)
@@ -101,10 +103,15 @@ class Journal:
                 raise
 
     def barrier(self, record: Record, more: Sequence[Record] = ()) -> None:
-        """Append a record that says how many bad lines stand before it; synced before and after."""
+        """Append a record that says how many bad lines stand before it, and `more`; synced before and after.
+
+        It goes out alone: what dies here, again and again, adds bad lines to the end of
+        the file but no good ones, so the first stump stays within a crash's reach.
+        """
         self.flush()
         bad = {**record.rest, "bad": len(self.text.bad)}
-        self.append([record._replace(rest=bad), *more])
+        self.append([record._replace(rest=bad)])
+        self.append(more)
         self.flush()
 
     def flush(self, *, barrier: bool = True) -> None:
@@ -131,11 +138,13 @@ class Journal:
                 self._rewrite()
             self._size = self.disk.size(self._fd)
             if self._size and self.disk.read(self._fd, 1, self._size - 1) != b"\n":
-                self._write(b"\n")
+                self._write(SEAL)
         except OSError as error:
             raise self._broken(error, 0) from error
-        self.append(records)
-        self.flush(barrier=False)  # also when there was nothing more to append
+        if records:
+            self.append(records)
+        else:
+            self.flush(barrier=False)
 
     def _put(self, records: Sequence[Record]) -> None:
         self.look()
@@ -149,7 +158,7 @@ class Journal:
             # A line that lacks only its newline is whole: the newline that heals it completes it.
             landed = data[: written + (data[written : written + 1] == b"\n")].count(b"\n")
             if data[:written].count(b"\n") == landed and not data[:written].endswith(b"\n") and written:
-                self.text.bad.append((0, before))
+                self.text.spoil(before)
             raise self._broken(error, landed) from error
 
     def _write(self, data: bytes) -> None:
@@ -174,9 +183,10 @@ class Journal:
         write_all(self.disk, fd, unsynced)
         self.disk.sync(fd)
         self.disk.rename(fresh, self.path)
-        self.disk.sync_dir(self.path.parent)
         self.disk.close(self._fd)
-        self._fd, self._suspect = fd, False
+        self._fd = fd  # from here on the new file is ours, even if its name is not durable yet
+        self.disk.sync_dir(self.path.parent)
+        self._suspect = False
         self._unsynced.clear()
 
     def look(self) -> None:

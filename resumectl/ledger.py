@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from .records import Record
+from .records import ALONE, Record
+from .spending import Spending
 
 
 class State(IntEnum):
@@ -84,13 +85,16 @@ class Ledger:
         self._named_since = 0  # ids first named since that count was taken
         self.ended_ms = 0  # of all done attempts
         self.ended = 0
+        self.kept_end = 0  # the highest byte of `NAME.out` that a record names
         self.run_ended = 0  # attempts ended in the last run
+        self.spending = Spending()  # of all attempts, failed ones too
         self.resume_at: str | None = None  # when the last limit said that it ends
 
     def enter(self, record: Record) -> None:
         """Take one record in."""
         if not record.ids:
             return self._enter_run(record)
+        self._note_kept(record.rest)
         for at, id in enumerate(record.ids):
             attempt = record.attempts[at] if at < len(record.attempts) else 0
             self._enter_item(record, id, attempt)
@@ -109,6 +113,11 @@ class Ledger:
     def _take_list(self, fields: Mapping[str, Any]) -> None:
         if fields.get("total") is not None:
             self.list_total, self._list_new = fields["total"], fields.get("new") or 0
+
+    def _note_kept(self, rest: Mapping[str, Any]) -> None:
+        for where in (rest.get("out"), rest.get("err")):
+            if where:
+                self.kept_end = max(self.kept_end, where[0] + where[1])
 
     def _enter_item(self, record: Record, id: bytes, attempt: int) -> None:
         word = self._words.get(id)
@@ -132,12 +141,15 @@ class Ledger:
         if t not in STATES:
             return word
         self._open.pop(id, None)
+        if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
+            word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
         return self._ended(record, word, attempt)
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
+        self._spend(record.rest)
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
         return word | LIMITED if record.rest.get("why") == "limit" else word
@@ -149,6 +161,7 @@ class Ledger:
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
+        self._spend(rest)
         if record.t == "done":
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
@@ -158,6 +171,10 @@ class Ledger:
         if record.t == "cut_off" and word >> CUTS & MAX_CUTS < MAX_CUTS:
             return word + (1 << CUTS)
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
+
+    def _spend(self, rest: Mapping[str, Any]) -> None:
+        if "ms" in rest and rest.get("why") != "stop":
+            self.spending.add(rest.get("cost"), rest.get("sums") or {})
 
     def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
         word = word & STATE | NAMED | attempt << ATTEMPTS

@@ -14,9 +14,10 @@ from typing import Any
 import orjson
 
 from .disk import READ, Disk
-from .records import Decoder, Record, intact
+from .records import TAIL, Decoder, Record, intact
 
 VERSION = 1
+NEVER = -1 << 62  # so many good lines before a bad one: no crash explains it
 
 
 class JournalError(Exception):
@@ -38,11 +39,12 @@ class Text:
     lines: int = 0
     size: int = 0
     whole: bool = True  # the last byte is a newline (or the file is empty)
-    bad: list[tuple[int, int]] = field(default_factory=list)  # line and byte of each bad line
+    empty: int = 0  # lines that hold nothing, or nothing but NULs
+    bad: list[tuple[int, int, int]] = field(default_factory=list)  # each bad line: its line, byte, good lines before it
     barrier: int = 0  # the line of the last barrier
     said: int = 0  # how many bad lines it says stand before it
     anywhere: bool = False  # below it bad lines may stand anywhere
-    reach: int = 3  # else: among so many last lines
+    reach: int = 3  # else: with so many good lines behind it
 
     def damage(self) -> JournalError | None:
         """The first bad line that no crash explains, as an error of code 65, or None."""
@@ -51,12 +53,22 @@ class Text:
         if len(above) > self.said:
             return self._damaged(*above[self.said])
         if not self.anywhere:
-            for line, byte in below:
-                if line <= self.lines - self.reach:
-                    return self._damaged(line, byte)
+            for spot in below:
+                if self.good - spot[2] > self.reach:
+                    return self._damaged(*spot)
         return None
 
-    def _damaged(self, line: int, byte: int) -> JournalError:
+    @property
+    def good(self) -> int:
+        """How many lines so far are records, the header included."""
+        return self.lines - self.empty - len(self.bad)
+
+    def spoil(self, byte: int, line: bytes = b"") -> None:
+        """Note that the present line, which begins at `byte`, is bad."""
+        good = NEVER if fused(line, self.seed) else self.good - 1
+        self.bad.append((self.lines, byte, good))
+
+    def _damaged(self, line: int, byte: int, _good: int) -> JournalError:
         return JournalError(f"{self.path}: line {line} (byte {byte}) is damaged", 65)
 
     def pass_barrier(self, record: Record) -> None:
@@ -66,6 +78,12 @@ class Text:
             self.anywhere = record.rest.get("sync") == "none"
         elif record.t != "end":
             self.anywhere = True
+
+
+def fused(line: bytes, seed: int) -> bool:
+    """Whether a whole record has more behind it on its line: a crash leaves NULs there or nothing, a flipped bit does this."""
+    end = line.find(b',"c":"') + TAIL
+    return TAIL <= end < len(line) and line[end] != 0 and intact(line[:end], seed)
 
 
 def read_header(path: Path, line: bytes) -> dict[str, Any]:
@@ -124,13 +142,14 @@ def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]
             continue
         line = line.lstrip(b"\0")
         if not line:
+            text.empty += 1
             continue
         try:
             if not intact(line, text.seed):
                 raise ValueError
             record = decoder.record(line)
         except (ValueError, KeyError, TypeError):
-            text.bad.append((text.lines, byte))
+            text.spoil(byte, line)
             continue
         if "bad" in record.rest:
             text.pass_barrier(record)

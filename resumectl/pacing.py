@@ -8,25 +8,27 @@ poisoned must not come first.
 from __future__ import annotations
 
 import heapq
+import random
 from collections import deque
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
 
 from .items import Item
+from .policy import Before, Policy
+from .spending import Spending
+from .throttle import Moment, Throttle
 from .verdict import Kind, Verdict
 
 T = TypeVar("T")
 PERSON = frozenset({"halt", "failures", "budget", "vanished", "stream"})  # the reasons that exit 3
 
 
-@dataclass(frozen=True)
-class Policy:
-    """When to stop starting.  0 is no limit for the counts, None for the time (seconds)."""
+class Ending(NamedTuple):
+    """How an attempt is to be recorded, and whether another one of it follows in this run."""
 
-    max_failures: int = 0
-    max_consecutive_failures: int = 20
-    max_items: int = 0
-    max_time: float | None = None
+    verdict: Verdict
+    again: bool = False
 
 
 class Pacing(Generic[T]):
@@ -35,18 +37,30 @@ class Pacing(Generic[T]):
     `stop` is None while items may start, else a word of the journal's `end.why`.
     """
 
-    def __init__(self, policy: Policy, slots: int, now: float, mean: float | None = None) -> None:
-        """`mean` is the expected time of an attempt in seconds, until this run has times of its own."""
+    def __init__(
+        self, policy: Policy, slots: int, now: Moment, before: Before = Before(), rng: random.Random | None = None
+    ) -> None:
+        """`rng` is where jitter comes from."""
         self.policy, self.slots = policy, slots
+        self.throttle = Throttle(policy.rhythm, slots, rng or random.Random(), probe=before.limited)
+        self.spending = Spending()
         self.stop: str | None = None
         self.text = ""  # why it stopped, for a person
+        self.resume_at: float | None = None  # epoch seconds: when the last limit ends, if it said so
         self.running = 0
         self.closed = False  # the list has been read to its end
-        self._began, self._mean = now, mean
+        self._then: tuple[str, str] | None = None  # the reason to stop when what was read has been gone through
+        self._began, self._before = now, before
         self._first: deque[Item[T]] = deque()
-        self._last: list[tuple[int, int, Item[T]]] = []
-        self._order = 0
-        self._started = 0
+        self._last: list[tuple[bool, int, int, Item[T]]] = []
+        self._retries: list[tuple[float, int, Item[T]]] = []
+        self._tries: dict[bytes, int] = {}
+        self._starts: dict[bytes, int] = {}  # id → which start of this run it is
+        self._limited: dict[bytes, int] = {}  # id → how many starts there were when it hit a limit
+        self._passed = 0  # the latest start that passed
+        self._alone: set[bytes] = set()
+        self.fits: Callable[[Sequence[Item[T]]], bool] | None = None  # whether so many items go into one start
+        self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
         self._failures = 0
         self._streak: list[str] = []  # the reasons of the failures in a row
@@ -59,24 +73,38 @@ class Pacing(Generic[T]):
         """Next of all: it has been checked and is to run after all."""
         self._first.appendleft(item)
 
-    def defer(self, item: Item[T], attempts: int) -> None:
-        """Behind all others, by how many attempts it has had."""
+    def defer(self, item: Item[T], attempts: int, *, limited: bool = False) -> None:
+        """Behind all others, by how many attempts it has had; those that met a limit are the very last.
+
+        `limited`: an earlier run met a limit at it.
+        """
+        if limited:
+            self._limited[item.id] = 0
+        heapq.heappush(self._last, (item.id in self._limited, attempts, self._next(), item))
+
+    def _next(self) -> int:
         self._order += 1
-        heapq.heappush(self._last, (attempts, self._order, item))
+        return self._order
 
     @property
     def pending(self) -> bool:
         """Whether anything that was read still waits for its start."""
-        return bool(self._first or self._last)
+        return bool(self._first or self._last or self._retries)
 
     @property
     def hungry(self) -> bool:
         """Whether more of the list is wanted: one item ahead of the free slots."""
         return not self.closed and self.stop is None and len(self._first) <= self.slots - self.running
 
-    @property
+    def close(self, why: str | None = None, text: str = "") -> None:
+        """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
+        self.closed = True
+        self._then = (why, text) if why is not None else None
+
     def over(self) -> bool:
         """Whether nothing is left to start, now or later."""
+        if self.closed and not self.pending and self._then is not None:
+            self.halt(*self._then)
         return self.stop is not None or (self.closed and not self.pending)
 
     def halt(self, why: str, text: str = "") -> None:
@@ -84,57 +112,166 @@ class Pacing(Generic[T]):
         if self.stop is None or (why in PERSON and self.stop not in PERSON):
             self.stop, self.text = why, text
 
-    def next(self, now: float) -> Item[T] | None:
-        """The item to start now, counted as running; None when none may start."""
-        if self.stop is not None or self.running >= self.slots or not self._ready():
-            return None
-        if self.policy.max_items and self._started >= self.policy.max_items:
-            self.halt("max-items")
-            return None
-        if self.policy.max_time is not None and not self._in_time(now, self.policy.max_time):
-            self.halt("max-time")
-            return None
-        self._started += 1
+    def next(self, now: Moment) -> tuple[Item[T], ...]:
+        """The items of the next start, which then counts as running; empty when nothing may start."""
+        if self.stop is not None or self.running >= self.slots or self.running >= self.throttle.allowed(now):
+            return ()
+        if not self._ready(now) or self._forbidden(now):
+            return ()
+        items = [self._take(now)]
+        while self._may_join(items, now):
+            items.append(self._take(now))
+        self._started += len(items)
         self.running += 1
-        return self._first.popleft() if self._first else heapq.heappop(self._last)[2]
+        start = self._next()
+        for item in items:
+            self._starts[item.id] = start
+        self.throttle.started(now)
+        return tuple(items)
 
-    def _ready(self) -> bool:
-        return bool(self._first) or (self.closed and bool(self._last))
+    def _may_join(self, items: list[Item[T]], now: Moment) -> bool:
+        """Whether one more item goes into the start: neither poisoned, nor too much for a limit or an argv."""
+        if len(items) >= self.policy.batch or items[0].id in self._alone or not self._ready(now):
+            return False
+        if self.policy.max_items and self._started + len(items) >= self.policy.max_items:
+            return False
+        item = self._peek(now)
+        return item.id not in self._alone and (self.fits is None or self.fits([*items, item]))
 
-    def _in_time(self, now: float, limit: float) -> bool:
-        mean = self._seconds / self._ended if self._ended else self._mean or 0.0
-        return now + mean <= self._began + limit
+    def _peek(self, now: Moment) -> Item[T]:
+        if self._retries and self._retries[0][0] <= now.mono:
+            return self._retries[0][2]
+        return self._first[0] if self._first else self._last[0][3]
 
-    def ended(self, verdict: Verdict, seconds: float, *, first_failure: bool = False) -> None:
-        """One start has ended.  `first_failure`: its item had never failed before."""
+    def alone(self, id: bytes) -> None:
+        """This item never shares a start: what is poisoned hurts only itself."""
+        self._alone.add(id)
+
+    def freed(self, seconds: float) -> None:
+        """A start of so many seconds has ended, whatever came of its items."""
         self.running -= 1
-        if verdict.kind is Kind.UNCHARGED:
-            self._uncharged(verdict)
-            return
-        self._ended += 1
-        self._seconds += seconds
-        if verdict.kind is Kind.FAILED:
-            self._failed(verdict, first_failure)
-        elif verdict.kind is Kind.DONE:
-            self._streak.clear()
+        if seconds:
+            self._ended += 1
+            self._seconds += seconds
 
-    def checked(self) -> None:
+    def _ready(self, now: Moment) -> bool:
+        due = bool(self._retries) and self._retries[0][0] <= now.mono
+        return due or bool(self._first) or (self.closed and bool(self._last))
+
+    def _take(self, now: Moment) -> Item[T]:
+        if self._retries and self._retries[0][0] <= now.mono:
+            return heapq.heappop(self._retries)[2]
+        return self._first.popleft() if self._first else heapq.heappop(self._last)[3]
+
+    def _forbidden(self, now: Moment) -> bool:
+        """Whether a budget of items, time or money is used up; then nothing more starts."""
+        policy, spent = self.policy, self.spending.total + self.running * (self.spending.mean or 0.0)
+        if policy.max_items and self._started >= policy.max_items:
+            self.halt("max-items")
+        elif policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
+            self.halt("max-time")
+        elif policy.max_cost is not None and spent >= policy.max_cost:
+            self.halt("budget", f"the reported cost of this run has come to {spent:.4g} (--max-cost)")
+        elif policy.max_total_cost is not None and spent + self._before.cost >= policy.max_total_cost:
+            self.halt(
+                "budget",
+                f"the reported cost of all runs has come to {spent + self._before.cost:.4g} (--max-total-cost)",
+            )
+        return self.stop is not None
+
+    def _mean(self) -> float:
+        return self._seconds / self._ended if self._ended else self._before.mean or 0.0
+
+    def wake(self, now: Moment) -> float | None:
+        """Seconds until an item may start that may not now; None when only an event can change that."""
+        if self.stop is not None or not self.pending:
+            return None
+        held = self.throttle.wake(now)
+        if held is not None or self._first or (self.closed and self._last) or not self._retries:
+            return held
+        return self._retries[0][0] - now.mono if self.running < self.throttle.allowed(now) else None
+
+    def ended(
+        self,
+        item: Item[T],
+        verdict: Verdict,
+        seconds: float,
+        now: Moment,
+        *,
+        failures: int = 0,
+        last: bool = False,
+        alone: bool = True,
+    ) -> Ending:
+        """An attempt of an item has ended: what is to be recorded of it.  `freed` tells of its start.
+
+        `failures` is how often the item had failed before, `last` that it may have no
+        further attempt, `alone` that no other item shared its start.
+        """
+        start = self._starts.pop(item.id)
+        if verdict.why != "stop":
+            self.spending.add(verdict.cost, verdict.sums)
+        if verdict.kind is Kind.UNCHARGED:
+            verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures)
+            if verdict.kind is Kind.UNCHARGED:
+                return Ending(verdict, again=self.stop is None)
+        if verdict.kind is Kind.FAILED and not alone:
+            self.alone(item.id)
+        self.throttle.answered()
+        if verdict.kind is Kind.DONE:
+            self._passed = max(self._passed, start)
+            self._streak.clear()
+            self.throttle.passed()
+        return Ending(verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last))
+
+    def checked(self, item: Item[T]) -> None:
         """A cut-off check has ended; it is no attempt."""
         self.running -= 1
         self._started -= 1
+        self._starts.pop(item.id)
 
-    def _uncharged(self, verdict: Verdict) -> None:
-        if verdict.why == "limit":
-            self.halt("limit", verdict.text)
-        elif verdict.why == "halt":
+    def _uncharged(self, item: Item[T], verdict: Verdict, now: Moment, began: float, failures: int) -> Verdict:
+        if verdict.why == "halt":
             self.halt("halt", verdict.text)
         elif verdict.why == "spawn":
             self.halt("vanished", verdict.text)
+        elif verdict.why == "slow" and not self.throttle.slowed(now, began):
+            self.defer(item, failures)
+        elif verdict.why in ("slow", "limit"):
+            return self._limit(item, verdict, now, failures)
+        return verdict
 
-    def _failed(self, verdict: Verdict, first_failure: bool) -> None:
+    def _limit(self, item: Item[T], verdict: Verdict, now: Moment, failures: int) -> Verdict:
+        """A limit, unless another item has passed that was started after this one's last limit: then it is its own fault."""
+        if self._limited.get(item.id, self._order) < self._passed:
+            return replace(verdict, kind=Kind.FAILED, why="limit", retry=False)
+        self._limited[item.id] = self._order
+        self.resume_at = verdict.resume_at
+        self.throttle.limited(now, verdict.resume_at)
+        if not self.policy.rhythm.wait or self._waits_too_long(now):
+            self.halt("limit", verdict.text)
+        else:
+            self.defer(item, failures)
+        return verdict
+
+    def _waits_too_long(self, now: Moment) -> bool:
+        """Whether the limit outlasts --max-time."""
+        until, limit = self.throttle.until, self.policy.max_time
+        return limit is not None and until is not None and until - now.wall > self._began.mono + limit - now.mono
+
+    def _failed(self, item: Item[T], verdict: Verdict, now: Moment, failures: int, last: bool) -> bool:
+        """Queue a retry (True), or count the failure."""
+        tries = self._tries.get(item.id, 0)
+        if verdict.retry and not last and tries < self.policy.retries:
+            self._tries[item.id] = tries + 1
+            heapq.heappush(self._retries, (self.throttle.retry_at(now, tries), self._next(), item))
+            return True
         self._failures += 1
-        if first_failure:
+        if failures == tries:  # it had never failed before this run
             self._streak.append(verdict.text)
+        self._stop_after_failures()
+        return False
+
+    def _stop_after_failures(self) -> None:
         limit = self.policy.max_consecutive_failures
         if self.policy.max_failures and self._failures >= self.policy.max_failures:
             self.halt("failures", f"{self._failures} items failed (--max-failures)")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .disk import Disk, make_directory, write_new
+from .disk import Disk, make_directory, sync_name, write_new
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}\Z")
 DIRECTORY = ".resumectl"
@@ -53,6 +53,8 @@ class Place:
     def prepare(self, disk: Disk) -> None:
         """Make the directory, 0700; one of our own also gets a `.gitignore` that hides it."""
         make_directory(disk, self.journal.parent)
+        if not disk.exists(self.journal):
+            sync_name(disk, self.journal.parent)
         ignore = self.journal.parent / ".gitignore"
         if self.own and not disk.exists(ignore):
             write_new(disk, ignore, b"*\n")

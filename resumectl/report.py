@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .job import Outcome
 from .ledger import State
+from .spending import Spending
 from .tally import Tally
 from .verdict import Kind
+from .words import duration, shown
 
-SHOWN = 200  # characters of an id that a message shows
 WORDS = {State.DONE: "done", State.CUT_OFF: "cut off", State.FAILED: "failed", State.PARKED: "parked", State.NEW: "new"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def shown(raw: bytes, limit: int = SHOWN) -> str:
-    """An id as text that can't move a cursor, change a colour or break a line."""
-    text = raw[: limit * 4].decode(errors="backslashreplace")
-    text = _CONTROL.sub(_escape, text)
-    return text if len(text) <= limit and len(raw) <= limit * 4 else text[:limit] + "…"
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return {9: "\\t", 10: "\\n", 13: "\\r"}.get(code) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
-
-
-def duration(seconds: float) -> str:
-    """`850ms`, `12s`, `3m 05s`, `2h 07m`, `3d 04h`."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f}ms"
-    whole = round(seconds)
-    for unit, size, small, part in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
-        if whole >= size:
-            return f"{whole // size}{unit} {whole % size // part:02d}{small}"
-    return f"{whole}s"
 
 
 def items(count: int) -> str:
@@ -83,7 +59,16 @@ def progress_line(tally: Tally) -> str:
             parts.append(f"{count} {WORDS[state]}")
     if tally.running:
         parts.append(f"{len(tally.running)} running")
+    if tally.spending.reported:
+        parts.append(money(tally.spending))
     return ", ".join(parts)
+
+
+def money(spending: Spending) -> str:
+    """`cost 1.23, input 5120`, as the commands reported it; what did not report counts as the mean, and is said."""
+    unknown = f" ({spending.unknown} unknown, counted as the mean)" if spending.unknown else ""
+    sums = "".join(f", {name} {amount:.6g}" for name, amount in spending.sums.items())
+    return f"cost {spending.total:.4g}{unknown}{sums}"
 
 
 def pace(tally: Tally) -> str:
@@ -94,14 +79,19 @@ def pace(tally: Tally) -> str:
     return f"{tally.rate():.1f}/s" + (f", {duration(eta)} left" if eta is not None else "")
 
 
-def ended_line(outcome: Outcome[object]) -> str | None:
-    """What is said of an item that did not end well."""
-    verdict, ids = outcome.verdict, outcome.job.ids
+def ended_lines(outcome: Outcome[object]) -> Iterator[str]:
+    """What is said of items that did not end well: one line for each reason, naming the first."""
     words = {Kind.FAILED: "failed", Kind.CUT_OFF: "cut off", Kind.HELD: "held", Kind.UNCHARGED: "not now"}
-    if verdict.kind is Kind.DONE or verdict.why == "stop":
-        return None
-    text = shown(verdict.text.encode(errors="surrogateescape")) or verdict.why
-    return f"{words[verdict.kind]} {shown(ids[0])}: {text}"
+    groups: dict[tuple[Kind, str, str], list[bytes]] = {}
+    for id in outcome.job.ids:
+        verdict = outcome.of(id)
+        if verdict.kind is not Kind.DONE and verdict.why != "stop" and not (outcome.job.check and outcome.again):
+            groups.setdefault((verdict.kind, verdict.why, verdict.text), []).append(id)
+    for (kind, why, text), ids in groups.items():
+        more = f" and {len(ids) - 1} more of its batch" if len(ids) > 1 else ""
+        yield f"{words[kind]} {shown(ids[0])}{more}: {shown(text.encode(errors='surrogateescape')) or why}"
+    if outcome.note:
+        yield f"resumectl: {outcome.note}"
 
 
 def last_line(tally: Tally) -> str:

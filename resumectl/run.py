@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -23,10 +23,12 @@ from .fence import Fence, Orphans, ask
 from .journal import Journal
 from .ledger import Ledger
 from .lines import JournalError
+from .outputs import Outputs
 from .place import Place
 from .records import Record, stamp
 
 Pause = Callable[[float], None]
+T = TypeVar("T")
 
 
 class Run:
@@ -63,15 +65,26 @@ class Run:
         note = holder(self.place, self.disk)
         return " by pid {pid} on {host} since {start}".format(**note) if note else ""
 
-    def load(self, *, accept_damage: bool = False) -> None:
-        """Read the journal.  Raises JournalError 2, 65 (damage, unless accepted) or 74."""
+    def load(self, *, accept_damage: bool = False, also: Callable[[Record], None] | None = None) -> None:
+        """Read the journal, giving each record to `also` too.
+
+        Raises JournalError 2, 65 (damage, unless accepted) or 74.
+        """
+
+        def enter(record: Record) -> None:
+            self.ledger.enter(record)
+            if also is not None:
+                also(record)
+
         try:
-            self.journal.load(self.ledger.enter)
+            self.journal.load(enter if also is not None else self.ledger.enter)
         except OSError as error:
             raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
-            raise JournalError(f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code)
+            raise JournalError(
+                f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code
+            )
         self.number = self.ledger.run.get("run", 0)
 
     def key(self, id: bytes) -> str:
@@ -79,11 +92,11 @@ class Run:
         return key_for(self.journal.namespace, id)
 
     def orphans(self) -> Orphans:
-        """Who still lives of a run that did not end."""
+        """Who still lives of a run that did not end.  Raises JournalError 74."""
         if not self.ledger.run or self.ledger.end:
             return Orphans()
         keys = [self.key(id) for id in self.ledger.open_items()]
-        return ask(self.disk, self.place.live, self.place.journal, keys)
+        return self._guard(lambda: ask(self.disk, self.place.live, self.place.journal, keys))
 
     def seal_open(self, why: str = "crash") -> list[Record]:
         """One `cut_off` for each item whose last record is `started`; the ledger takes them in at once."""
@@ -98,6 +111,10 @@ class Run:
     def heal(self, namespace: uuid.UUID | None = None) -> None:
         """Make what was read durable, or create the journal if there is none."""
         self._guard(lambda: self.journal.heal(namespace))
+
+    def open_outputs(self, outputs: Outputs, *, nameless: bool = False) -> None:
+        """Open the kept output for appending, behind every byte that the journal names."""
+        self._guard(outputs.open_nameless if nameless else lambda: outputs.open(self.ledger.kept_end))
 
     def begin(self, fields: Mapping[str, Any], more: Sequence[Record] = (), *, keep_fence: bool = False) -> None:
         """Make the new fence, then write `run` with `more` behind it.  `heal` comes before."""
@@ -124,6 +141,8 @@ class Run:
         """The list has been read to its end: make the copy durable, before the journal says so."""
 
         def sync() -> None:
+            if self._list < 0:  # an empty list
+                self.keep_list(b"")
             self.disk.sync(self._list)
             self.disk.sync_dir(self.place.items.parent)
 
@@ -149,7 +168,23 @@ class Run:
 
         self._guard(swap)
         self.ledger, self.number = Ledger(), 0
-        return [kept]
+        return [kept, *self._archive_others(kept.name.removeprefix(self.place.journal.name))]
+
+    def _archive_others(self, suffix: str) -> list[Path]:
+        """The journal has been replaced: what its records named goes with the old one."""
+        moved = []
+        for path in (self.place.out, self.place.items):
+            if self.disk.exists(path):
+                target = path.with_name(path.name + suffix)
+                self._guard(lambda path=path, target=target: self.disk.rename(path, target))  # type: ignore[misc]
+                moved.append(target)
+        if moved:
+            self._guard(lambda: self.disk.sync_dir(self.place.journal.parent))
+        return moved
+
+    def delete(self, path: Path) -> None:
+        """Delete an archive.  Raises JournalError 74."""
+        self._guard(lambda: self.disk.unlink(path))
 
     def _unused(self, name: str) -> Path:
         path, count = self.place.journal.with_name(name), 1
@@ -158,9 +193,9 @@ class Run:
             path = self.place.journal.with_name(f"{name}-{count}")
         return path
 
-    def _guard(self, action: Callable[[], Any]) -> None:
+    def _guard(self, action: Callable[[], T]) -> T:
         try:
-            action()
+            return action()
         except OSError as error:
             where = os.fsdecode(error.filename) if error.filename else self.place.journal
             raise JournalError(f"{where}: {error.strerror}", 74) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from .disk import Disk
 from .ledger import Ledger, State
 from .lines import JournalError, Text, read
 from .place import Place
-from .records import unpack
+from .records import Record, unpack
 from .run import holder
 
 SCHEMA = 1
@@ -111,6 +111,12 @@ class Snapshot:
             "reason": end.get("why"),
             "resume_at": self.ledger.resume_at,
             "counts": self._counts,
+            "cost": {
+                "total": self.ledger.spending.total,
+                "mean": self.ledger.spending.mean,
+                "unknown_attempts": self.ledger.spending.unknown,
+                "sums": self.ledger.spending.sums,
+            },
             "pid": holder(self.place, Disk()).get("pid") if self.running else None,
             "rate": rate,
             "eta": left / rate if rate else None,
@@ -124,13 +130,18 @@ def printable(text: str) -> str:
     return os.fsencode(text).decode(errors="backslashreplace")
 
 
-def take(place: Place) -> Snapshot:
-    """Read a job's journal; raises JournalError (no journal of ours, newer, header damaged)."""
+def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot:
+    """Read a job's journal, giving each record to `also` too.
+
+    Raises JournalError (no journal of ours, newer, header damaged).
+    """
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
     running = _locked(place, disk)
     try:
         for record in read(place.journal, disk, text=text):
             ledger.enter(record)
+            if also is not None:
+                also(record)
     except OSError as error:
         raise JournalError(f"{place.journal}: {error.strerror}", 2) from error
     return Snapshot(place, ledger, text, running)

@@ -69,6 +69,8 @@ class Stream:
             items = self._reader.feed(raw) if raw else self._reader.close()
         except ListError as error:
             return Chunk([], raw, end=True, error=str(error))
+        if self._reader.error is not None:  # the items before the bad record are good
+            return Chunk(items, raw, end=True, error=str(self._reader.error))
         return Chunk(items, raw, end=not raw)
 
     def _bytes(self) -> bytes:

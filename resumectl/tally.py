@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from .ledger import State
+from .spending import Spending
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Tally:
     elsewhere: int = 0  # ids of the journal that are not in the list
     states: dict[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0))
     running: dict[bytes, float] = field(default_factory=dict)  # id → monotonic seconds of its start
+    spending: Spending = field(default_factory=Spending)  # of this run's attempts
     began: float = field(default_factory=time.monotonic)
 
     def admit(self, state: State, *, named: bool) -> None:

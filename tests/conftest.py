@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import Warm
 
 from resumectl.place import Place
 from resumectl.snapshot import take
@@ -60,7 +63,11 @@ class Scratch:
 
     def start(self, *words: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
         """`resumectl WORDS…` in the background, its streams discarded unless given, SIGINT not ignored."""
-        defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        defaults: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }
         env = {**self.env, **options.pop("env", {})}
         process = subprocess.Popen(
             [*PROGRAM, *words], cwd=self.path, env=env, start_new_session=True, **{**defaults, **options}
@@ -131,3 +138,23 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     place.path.mkdir()
     yield place
     place.close()
+
+
+@pytest.fixture(scope="session")
+def warms() -> Iterator[list[Warm]]:
+    """Two warm interpreters, for tests that run the program a hundred times."""
+    pair = [Warm(), Warm()]
+    yield pair
+    for warm in pair:
+        warm.close()
+
+
+@pytest.fixture
+def ram(tmp_path: Path) -> Iterator[Path]:
+    """A new directory in memory where there is one, so that a sync costs nothing."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    path = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="resumectl-"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)

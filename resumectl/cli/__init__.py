@@ -105,7 +105,7 @@ def put_bytes(data: bytes) -> None:
 
 def shown_id(id: bytes) -> bytes:
     """An id for a terminal: nothing in it can move the cursor."""
-    from ..report import shown
+    from ..words import shown
 
     return shown(id, limit=4 * len(id) or 1).encode()  # as long as its longest escapes can be
 

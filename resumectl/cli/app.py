@@ -10,7 +10,9 @@ from .. import __version__
 from . import put
 from .mark import mark
 from .path import path
+from .presets import presets
 from .reset import reset
+from .results import results
 from .run import run
 from .status import status
 
@@ -41,13 +43,17 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _app(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
 
 app.command(epilog=EXIT_CODES, context_settings={"allow_interspersed_args": False})(run)
 app.command()(status)
+app.command()(results)
 app.command()(reset)
 app.command()(mark)
 app.command()(path)
+app.command()(presets)

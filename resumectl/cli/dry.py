@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
 from .. import admission as admit
-from ..admission import Admission, DuplicateId
+from ..admission import Admission, BadEntry
 from ..disk import Disk
 from ..items import Format
 from ..ledger import Ledger, State
 from ..lines import Text, read
-from ..pacing import Pacing, Policy
+from ..loop import moment
+from ..pacing import Pacing
 from ..place import Place
+from ..policy import Policy
 from ..records import Record
-from ..report import WORDS, duration, items
+from ..report import WORDS, items
 from ..run import key_for
 from ..tally import Tally
 from ..template import Template, Values
+from ..words import duration
 from . import Refusal, put_bytes, tell
 from .lists import Listing, Source
 from .opening import refuse_another_command
+from .starting import before
 
 SAMPLES = 3
 
@@ -36,7 +39,7 @@ def describe(
     template: Template,
     rules: admit.Rules,
     policy: Policy,
-    words: Sequence[bytes],
+    command: tuple[Sequence[bytes], bool],
     accept_command: bool,
     fresh: bool,
     jobs: int,
@@ -44,20 +47,21 @@ def describe(
     """Print the plan: counts and reasons on standard error, the first command lines on standard output."""
     ledger, namespace = _ledger(place, fresh)
     if not accept_command:
-        refuse_another_command(ledger, words, False)
+        refuse_another_command(ledger, *command)
     for id, (attempt, run) in ledger.open_items().items():
         ledger.enter(Record("cut_off", (id,), (attempt,), {"run": run, "why": "crash"}))
-    pacing: Pacing[Any] = Pacing(policy, sys.maxsize, time.monotonic(), ledger.mean_seconds())
+    pacing: Pacing[Any] = Pacing(policy, sys.maxsize, moment(), before(ledger))
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
     try:
         for item in Listing(source, format):
             admission.take(item)
-    except DuplicateId as error:
+    except BadEntry as error:
         raise Refusal(f"{source.label}: {error}; nothing was run") from None
-    pacing.closed = True
+    pacing.close()
     would: list[Any] = []
-    while (chosen := pacing.next(time.monotonic())) is not None:
-        would.append(chosen)
+    now = moment()
+    while chosen := pacing.next(now):
+        would += chosen
     tell(f"journal {place.journal}{'' if place.journal.exists() else ' (new)'}")
     for line in _plan(admission, ledger, would, jobs):
         tell(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -18,11 +18,15 @@ from .lists import Listing, chosen_format, open_list
 from .where import JobOption, JournalOption, find_place, named_place
 
 PART = 10_000  # records written at a time
-IdOption = Annotated[list[str] | None, typer.Option("--id", metavar="ID", help="An item; can be repeated.", show_default=False)]
-ItemsOption = Annotated[str | None, typer.Option("--items", "-a", metavar="FILE", help="Items, one a line.", show_default=False)]
+IdOption = Annotated[
+    list[str] | None, typer.Option("--id", metavar="ID", help="An item; can be repeated.", show_default=False)
+]
+ItemsOption = Annotated[
+    str | None, typer.Option("--items", "-a", metavar="FILE", help="Items, one a line.", show_default=False)
+]
 
 
-class Word(str, Enum):
+class Word(StrEnum):
     """The state that a person gives an item."""
 
     DONE = "done"

@@ -12,10 +12,10 @@ from ..ledger import Ledger
 from ..lines import JournalError, read
 from ..place import Place, above
 from ..records import unpack
-from ..report import duration, shown
 from ..run import Run
+from ..words import duration, shown
 from . import Refusal, tell
-from .options import OnOrphans
+from .choices import OnOrphans
 
 LOOK = 0.1  # seconds between two looks at orphans
 

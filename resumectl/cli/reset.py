@@ -11,8 +11,8 @@ import typer
 from ..ledger import State
 from ..records import Record
 from ..report import items as counted
-from ..report import shown
 from ..run import Run
+from ..words import shown
 from . import Refusal, catch, interrupt, put, tell
 from .mark import IdOption, ItemsOption, append_by_hand, chosen_ids, refuse_beside_orphans
 from .where import JobArgument, JobOption, JournalOption, find_place
@@ -28,7 +28,9 @@ def reset(
     id: IdOption = None,
     items: ItemsOption = None,
     new_keys: Annotated[bool, typer.Option("--new-keys", help="New idempotency keys (whole reset only).")] = False,
-    purge: Annotated[bool, typer.Option("--purge", help="Delete the old journal instead of keeping it (whole reset only).")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete the old journal instead of keeping it (whole reset only).")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> int:
     """Forget what was done: of all items (the journal is archived), or of those chosen.
@@ -81,7 +83,7 @@ def _confirm(yes: bool, question: str) -> None:
 def _whole(run: Run, new_keys: bool, purge: bool) -> int:
     kept = run.archive(uuid.uuid4() if new_keys else None)
     for path in kept if purge else ():
-        run.disk.unlink(path)
+        run.delete(path)
         tell(f"deleted {path}")
     for path in () if purge else kept:
         put(str(path))

@@ -10,9 +10,10 @@ import orjson
 import typer
 
 from ..ledger import State
-from ..report import duration
 from ..report import items as counted
+from ..report import money
 from ..snapshot import Snapshot, take
+from ..words import duration
 from . import put, put_bytes, shown_id, tell
 from .again import last_list, relisted
 from .lists import Listing, chosen_format, open_list
@@ -26,15 +27,25 @@ def status(
     argument: JobArgument = None,
     job: JobOption = None,
     journal: JournalOption = None,
-    items: Annotated[str | None, typer.Option("--items", "-a", metavar="FILE", help="Count over this list, not the journal.")] = None,
+    items: Annotated[
+        str | None, typer.Option("--items", "-a", metavar="FILE", help="Count over this list, not the journal.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each job.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 0 only if everything is done, else 1.")] = False,
     done: Annotated[bool, typer.Option("--done", help="The ids that are done.", rich_help_panel=LISTS)] = False,
     failed: Annotated[bool, typer.Option("--failed", help="The ids that failed.", rich_help_panel=LISTS)] = False,
-    cut_off: Annotated[bool, typer.Option("--cut-off", help="The ids that were cut off.", rich_help_panel=LISTS)] = False,
-    parked: Annotated[bool, typer.Option("--parked", help="The ids that are held for a person.", rich_help_panel=LISTS)] = False,
-    new: Annotated[bool, typer.Option("--new", help="The ids of the last run's list that never started.", rich_help_panel=LISTS)] = False,
-    pending: Annotated[bool, typer.Option("--pending", help="All that a run would start.", rich_help_panel=LISTS)] = False,
+    cut_off: Annotated[
+        bool, typer.Option("--cut-off", help="The ids that were cut off.", rich_help_panel=LISTS)
+    ] = False,
+    parked: Annotated[
+        bool, typer.Option("--parked", help="The ids that are held for a person.", rich_help_panel=LISTS)
+    ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="The ids of the last run's list that never started.", rich_help_panel=LISTS)
+    ] = False,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="All that a run would start.", rich_help_panel=LISTS)
+    ] = False,
     null: Annotated[bool, typer.Option("--null", "-0", help="Ids end with NUL.", rich_help_panel=LISTS)] = False,
 ) -> int:
     """Show what is done and what is left.
@@ -80,7 +91,7 @@ def _print_ids(ids: Iterator[bytes], null: bool) -> None:
 
 def _print(snapshot: Snapshot) -> None:
     fields = snapshot.fields()
-    state = fields["state"] + (f" ({fields['reason']})" if fields["reason"] else "")
+    state = fields["state"] + (f" ({fields['reason']})" if fields["reason"] and fields["state"] == "stopped" else "")
     if fields["pid"]:
         state += f", pid {fields['pid']}"
     put(f"{snapshot.place.job}: {state}")
@@ -88,6 +99,8 @@ def _print(snapshot: Snapshot) -> None:
     counts = fields["counts"]
     names = [(name.replace("_", " "), count) for name, count in counts.items() if name != "total" and count]
     put(f"  {counted(counts['total'])}: " + (", ".join(f"{count} {name}" for name, count in names) or "none"))
+    if snapshot.ledger.spending.reported:
+        put(f"  {money(snapshot.ledger.spending)}")
     if fields["rate"]:
         eta = f", {duration(fields['eta'])} left" if fields["eta"] is not None else ""
         put(f"  {fields['rate']:.1f}/s{eta}")

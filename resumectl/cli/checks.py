@@ -1,0 +1,77 @@
+"""The options of `run` against each other, before anything is opened.  All raise Refusal."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+from ..admission import CutOff
+from ..files import FileTemplate
+from ..template import Template, Values, quote_command
+from ..template import compile as compile_template
+from ..verdict import Rules
+from . import Refusal
+
+
+def template_of(words: Sequence[bytes], replace: str | None, shell: bool, records: bool, stdin: bool) -> Template:
+    """The command as a template; `records`: its items have fields; `stdin`: it reads its item, which then needs no place."""
+    given = os.fsencode(replace) if replace is not None else b"{}"
+    try:
+        template = compile_template(words, replace=given, any_field=records, shell=shell)
+        return dataclasses.replace(template, certain=True, appended=False) if stdin else template
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+
+
+def split_command(command: Sequence[str], items: str | None) -> tuple[list[bytes], list[bytes] | None]:
+    """COMMAND, and the items behind `:::`; with --items given, `:::` is a word like any other."""
+    words = [os.fsencode(word) for word in command]
+    if items is not None or b":::" not in words:
+        return words, None
+    at = words.index(b":::")
+    if not at:
+        raise Refusal("there is no command before :::; write COMMAND ::: ITEM...")
+    return words[:at], words[at + 1 :]
+
+
+def cut_off_policy(chosen: CutOff | None, verify: str | None) -> CutOff:
+    if chosen is CutOff.VERIFY and verify is None:
+        raise Refusal("--cut-off verify needs something to ask; add --verify CMD")
+    if verify is not None:
+        try:
+            quote_command(os.fsencode(verify), Values(b"", 1, 1, "", 1))
+        except ValueError as error:
+            raise Refusal(f"--verify: {error}") from None
+    return chosen or (CutOff.VERIFY if verify is not None else CutOff.RERUN)
+
+
+def files_of(out: str | None, err: str | None) -> tuple[FileTemplate | None, FileTemplate | None]:
+    """The paths of --out and --err."""
+    try:
+        return (
+            FileTemplate.parse(os.fsencode(out), "--out") if out is not None else None,
+            FileTemplate.parse(os.fsencode(err), "--err") if err is not None else None,
+        )
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+
+
+def refuse_with_ungroup(rules: Rules, **others: object) -> None:
+    """With --ungroup nothing is caught, so nothing can be tested, held back or kept."""
+    if rules.look_at_output:
+        raise Refusal(
+            "--ungroup lets the output pass by, so no test can see it; drop --ungroup, the test, or --preset none"
+        )
+    for name, given in others.items():
+        if given:
+            raise Refusal(
+                f"--{name.replace('_', '-')} needs the output, which --ungroup lets pass by; drop one of them"
+            )
+
+
+def budgets_of(rules: Rules, run: float | None, total: float | None) -> tuple[float | None, float | None]:
+    """--max-cost and --max-total-cost; they need something that says what an attempt costs."""
+    if (run is not None or total is not None) and rules.cost is None:
+        raise Refusal("a budget needs to know what an attempt costs; add --cost PATH, or use a preset with JSON output")
+    return run, total

@@ -1,0 +1,86 @@
+"""Option types that several commands share."""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import StrEnum
+
+import typer
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Sync(StrEnum):
+    """When the journal is synced."""
+
+    FULL = "full"
+    NONE = "none"
+
+
+class FormatName(StrEnum):
+    """How a list is written."""
+
+    LINES = "lines"
+    JSONL = "jsonl"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class StdinName(StrEnum):
+    """What a command reads on its standard input."""
+
+    ITEM = "item"
+
+
+class OnOrphans(StrEnum):
+    """What to do about commands of a killed run that still live."""
+
+    WAIT = "wait"
+    KILL = "kill"
+    IGNORE = "ignore"
+
+
+class Progress(StrEnum):
+    """How progress is shown."""
+
+    AUTO = "auto"
+    BAR = "bar"
+    PLAIN = "plain"
+    NONE = "none"
+
+
+def seconds(text: str) -> float:
+    """A duration such as `30s`, `5m`, `1h30m`, `250ms`, or a bare number of seconds."""
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise typer.BadParameter(f"{text!r} is no duration; write 30s, 5m, 1h30m or 250ms")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+class OnLimit(StrEnum):
+    """What to do at a usage limit."""
+
+    STOP = "stop"
+    WAIT = "wait"
+
+
+def interval(text: str) -> float:
+    """The seconds between two starts for a rate such as `30/m`, `2/s`, `100/h`; a bare number is per second."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(?:/(s|m|h|d))?", text)
+    if match is None or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no rate; write 30/m, 2/s or 100/h")
+    return _UNITS[match[2] or "s"] / float(match[1])
+
+
+def slots(jobs: int) -> int:
+    """How many slots `-j` asks for; 0 is one for each core that we may use."""
+    if jobs:
+        return jobs
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1

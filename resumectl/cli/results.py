@@ -1,0 +1,110 @@
+"""`resumectl results`: what the items printed, from what was kept.  It never runs the command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from ..catalogue import Catalogue, Entry
+from ..files import safe
+from ..ledger import Ledger, State
+from ..outputs import Shelf, Span
+from ..records import pack
+from ..snapshot import take
+from ..words import shown
+from . import Refusal, put_bytes, tell
+from .mark import IdOption
+from .where import JobArgument, JobOption, JournalOption, find_place
+
+NAMED = 20  # how many items without output are named
+
+
+class ResultFormat(StrEnum):
+    """How results are given."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    DIR = "dir"
+
+
+class StreamName(StrEnum):
+    """Which stream."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"
+
+
+def results(
+    argument: JobArgument = None,
+    job: JobOption = None,
+    journal: JournalOption = None,
+    format: Annotated[
+        ResultFormat, typer.Option("--format", help="As text, as JSON lines, or as files.")
+    ] = ResultFormat.TEXT,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="DIR", help="Where --format dir puts one file an item.")
+    ] = None,
+    id: IdOption = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Of the items that failed.")] = False,
+    stream: Annotated[StreamName, typer.Option("--stream", help="Which stream.")] = StreamName.STDOUT,
+) -> int:
+    """Print what every done item printed, in the order in which the items were first seen.
+
+    Example: resumectl results claude --format jsonl > answers.jsonl
+    """
+    if (format is ResultFormat.DIR) != (to is not None):
+        raise Refusal("--format dir and --to DIR go together; give both")
+    place, catalogue = find_place(argument, job, journal), Catalogue()
+    snapshot = take(place, also=catalogue.enter)
+    shelf, missing = Shelf(place.out), list[bytes]()
+    write = {ResultFormat.TEXT: _text, ResultFormat.JSONL: _line, ResultFormat.DIR: _file}[format]
+    for item, entry in _chosen(catalogue, snapshot.ledger, State.FAILED if failed else State.DONE, id):
+        where = None if entry is None else entry.out if stream is StreamName.STDOUT else entry.err
+        span = shelf.get(where)
+        if entry is None or span is None:
+            missing.append(item)
+        else:
+            write(item, entry, span, stream.value, to)
+    sys.stdout.flush()
+    if missing:
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        tell(f"resumectl: nothing was kept of {', '.join(shown(one) for one in missing[:NAMED])}{more}")
+    return 1 if missing else 0
+
+
+def _chosen(
+    catalogue: Catalogue, ledger: Ledger, state: State, ids: list[str] | None
+) -> Iterator[tuple[bytes, Entry | None]]:
+    if not ids:
+        return catalogue.of(ledger, state)
+    wanted = [os.fsencode(one) for one in ids]
+    for one in wanted:
+        if ledger.state(one) is not state:
+            raise Refusal(f"{shown(one)} is not {state.name.lower()}; see resumectl status")
+    return ((one, catalogue.entry(one, state)) for one in wanted)
+
+
+def _text(item: bytes, entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+    for piece in span.pieces():
+        put_bytes(piece)
+
+
+def _line(item: bytes, entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+    fields = {"id": pack(item), "attempt": entry.attempt, "rc": entry.rc, "at": entry.at, "ms": entry.ms}
+    put_bytes(orjson.dumps({**fields, stream: pack(b"".join(span.pieces()))}) + b"\n")
+
+
+def _file(item: bytes, entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+    assert to is not None
+    to.mkdir(parents=True, exist_ok=True)
+    target = to / os.fsdecode(safe(item))
+    with open(target, "wb") as file:
+        for piece in span.pieces():
+            file.write(piece)

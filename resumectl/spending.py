@@ -1,0 +1,36 @@
+"""What the attempts cost, as far as they say so.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Spending:
+    """Reported costs and named sums; an attempt that reports no cost counts as the mean of those that do."""
+
+    known: float = 0.0
+    reported: int = 0  # attempts that said what they cost
+    unknown: int = 0  # attempts that did not
+    sums: dict[str, float] = field(default_factory=dict)
+
+    def add(self, cost: float | None, sums: Mapping[str, float]) -> None:
+        """One ended attempt."""
+        if cost is None:
+            self.unknown += 1
+        else:
+            self.known += cost
+            self.reported += 1
+        for name, amount in sums.items():
+            self.sums[name] = self.sums.get(name, 0.0) + amount
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the reported costs; None while there is none."""
+        return self.known / self.reported if self.reported else None
+
+    @property
+    def total(self) -> float:
+        """The reported costs, and the mean for each attempt that reported none."""
+        return self.known + self.unknown * (self.mean or 0.0)
