@@ -54,7 +54,6 @@ def test_a_full_disk_stops_the_run_and_with_room_again_the_rest_is_done(scratch:
         before, lost = scratch.effects(), unrecorded(full.err)
         assert 1 < len(before) < len(ids) and lost == before[-1:]
         assert scratch.run(*words).code == 74 and scratch.effects() == before
-        assert scratch.run("status", "--journal", "small/j.jsonl").code == 0
         ballast.unlink()
         again = scratch.run(*words)
         repeated = [id for id in lost if f"cut off before: {id}\n" in again.err]  # unless its line was whole after all
@@ -81,7 +80,6 @@ def test_a_read_only_disk_refuses_the_run_and_still_tells_what_is_done(scratch: 
         refused = scratch.run("run", *words)
         assert refused.code == 74 and "Read-only file system" in refused.err and "Traceback" not in refused.err
         assert scratch.run("run", "--items", "i", "--journal", "small/new.jsonl", *APPEND).code == 74
-        assert scratch.run("mark", "done", "--id", "b", "--journal", "small/j.jsonl").code == 74
         assert scratch.status("--journal", "small/j.jsonl")["counts"]["done"] == 1
         assert scratch.run("run", "--dry-run", *words).code == 0
         subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
@@ -100,7 +98,7 @@ def test_an_append_only_journal_is_enough(scratch: Scratch) -> None:
         assert scratch.run("run", "--items", "i", *APPEND).code == 0
         refused = scratch.run("run", "--items", "i", "--fresh", *APPEND)
         assert refused.code == 74 and "not permitted" in refused.err and "Traceback" not in refused.err
-        assert scratch.run("run", "--items", "i", *APPEND).code == 0 and scratch.effects() == ["a", "b", "c"]
+        assert scratch.effects() == ["a", "b", "c"]
     finally:
         subprocess.run(["chattr", "-a", scratch.journal()], check=True)
 
@@ -178,7 +176,7 @@ def test_a_clock_that_jumps_back_changes_nothing(scratch: Scratch) -> None:
     scratch.write("b", b"")
     assert scratch.run("run", "--items", "i", *needs, env=env).code == 0
     assert scratch.effects() == ["a", "b", "c", "b"]
-    assert scratch.status()["state"] == "complete" and scratch.run("status", env=env).code == 0
+    assert scratch.run("status", "--check", env=env).code == 0
     assert len({record["at"] for record in scratch.records("sh")}) > 3
 
 

@@ -225,7 +225,7 @@ def run(
             template=template,
             environ={
                 **os.environb,
-                b"RESUMECTL_JOB": place.job.encode(),
+                b"RESUMECTL_JOB": os.fsencode(place.job),
                 b"RESUMECTL_JOURNAL": os.fsencode(place.journal),
             },
             place=place,
