@@ -180,7 +180,7 @@ def run(
         work = Command(
             template=template,
             environ={
-                **os.environb,
+                **environ,
                 b"RESUMECTL_JOB": place.job.encode(),
                 b"RESUMECTL_JOURNAL": os.fsencode(place.journal),
             },
