@@ -138,27 +138,36 @@ class Pacing(Generic[T]):
         if not self._ready(now) or self._forbidden(now):
             return None
         item = self._take(now)
-        self._started += 1
+        self._started += item.id not in self._tries
         self.running += 1
         self._starts[item.id] = self._next()
         self.throttle.started(now)
         return item
 
     def _ready(self, now: Moment) -> bool:
-        due = bool(self._retries) and self._retries[0][0] <= now.mono
-        return due or bool(self._first) or (self.closed and bool(self._last))
+        return self._due(now) or bool(self._first) or (self.closed and bool(self._last))
+
+    def _due(self, now: Moment) -> bool:
+        return bool(self._retries) and self._retries[0][0] <= now.mono
+
+    @property
+    def _enough(self) -> bool:
+        """Whether --max-items lets no further item start; those that it let start still get their retries."""
+        return 0 < self.policy.max_items <= self._started
 
     def _take(self, now: Moment) -> Item[T]:
-        if self._retries and self._retries[0][0] <= now.mono:
+        if self._due(now):
             return heapq.heappop(self._retries)[2]
         return self._first.popleft() if self._first else heapq.heappop(self._last)[3]
 
     def _forbidden(self, now: Moment) -> bool:
         """Whether a budget of items, time or money is used up; then nothing more starts."""
         policy, spent = self.policy, self.spending.total + self.running * (self.spending.mean or 0.0)
-        if policy.max_items and self._started >= policy.max_items:
-            self.halt("max-items")
-        elif policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
+        if self._enough and not self._due(now):
+            if not self.running and not self._retries:
+                self.halt("max-items")
+            return True
+        if policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
             self.halt("max-time")
         elif policy.max_cost is not None and spent >= policy.max_cost:
             self.halt("budget", f"the reported cost of this run has come to {spent:.4g} (--max-cost)")
@@ -174,7 +183,8 @@ class Pacing(Generic[T]):
         if self.stop is not None or not self.pending:
             return None
         held = self.throttle.wake(now)
-        if held is not None or self._first or (self.closed and self._last) or not self._retries:
+        more = not self._enough and (self._first or (self.closed and self._last))
+        if held is not None or more or not self._retries:
             return held
         return self._retries[0][0] - now.mono if self.running < self.throttle.allowed(now) else None
 
@@ -224,7 +234,8 @@ class Pacing(Generic[T]):
         if self._limited.get(item.id, self._order) < self._passed:
             return replace(verdict, kind=Kind.FAILED, why="limit", retry=False)
         self._limited[item.id] = self._order
-        self.resume_at = verdict.resume_at
+        if verdict.resume_at is not None or (self.resume_at or 0.0) < now.wall:
+            self.resume_at = verdict.resume_at
         self.throttle.limited(now, verdict.resume_at)
         if not self.policy.rhythm.wait or self._waits_too_long(now):
             self.halt("limit", verdict.text)
