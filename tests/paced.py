@@ -74,9 +74,8 @@ class Paced:
         while not self.pacing.over():
             started = self.start()
             order += started
-            if not started:
+            if not started and not self.pacing.over():
                 self.wait()
-                continue
             self.mono += seconds
             for id in started:
                 rest = left.get(id)
