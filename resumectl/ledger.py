@@ -89,6 +89,7 @@ class Ledger:
         self.run_ended = 0  # attempts ended in the last run
         self.spending = Spending()  # of all attempts, failed ones too
         self.resume_at: str | None = None  # when the last limit said that it ends
+        self.limited = False  # a limit was met, and nothing was done since
 
     def enter(self, record: Record) -> None:
         """Take one record in."""
@@ -149,7 +150,8 @@ class Ledger:
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
-        self._spend(record.rest)
+        self._spend(record)
+        self.limited = self.limited or record.rest.get("why") == "limit"
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
         return word | LIMITED if record.rest.get("why") == "limit" else word
@@ -161,8 +163,9 @@ class Ledger:
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
-        self._spend(rest)
+        self._spend(record)
         if record.t == "done":
+            self.limited = self.limited and "ms" not in rest
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
@@ -172,8 +175,10 @@ class Ledger:
             return word + (1 << CUTS)
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
-    def _spend(self, rest: Mapping[str, Any]) -> None:
-        if "ms" in rest and rest.get("why") != "stop":
+    def _spend(self, record: Record) -> None:
+        """What an attempt said that it cost; one of which a crash left no end may have cost something too."""
+        rest = record.rest
+        if ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
             self.spending.add(rest.get("cost"), rest.get("sums") or {})
 
     def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
