@@ -170,9 +170,9 @@ class Pacing(Generic[T]):
         if policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
             self.halt("max-time")
         elif policy.max_cost is not None and spent >= policy.max_cost:
-            self.halt("budget", f"the reported cost of this run has come to {spent:.4g} (--max-cost)")
+            self.halt("budget", f"the reported cost of this run has come to {spent:.6g} (--max-cost)")
         elif policy.max_total_cost is not None and spent + self._before.cost >= policy.max_total_cost:
-            self.halt("budget", f"the reported cost of all runs has come to {spent + self._before.cost:.4g} (--max-total-cost)")
+            self.halt("budget", f"the reported cost of all runs has come to {spent + self._before.cost:.6g} (--max-total-cost)")
         return self.stop is not None
 
     def _mean(self) -> float:
