@@ -15,6 +15,7 @@ EPOCH = 1_800_000_000.0  # the wall's time when the monotonic clock says 0
 DONE = Verdict(Kind.DONE)
 FAILED = Verdict(Kind.FAILED, "exit", "exit 1")
 CUT_OFF = Verdict(Kind.CUT_OFF, "killed")
+NOTHING, DEFAULT = Before(), Rhythm()
 HALT = Verdict(Kind.UNCHARGED, "halt", "Not logged in")
 SLOW = Verdict(Kind.UNCHARGED, "slow", "529")
 
@@ -26,7 +27,7 @@ def limit(resume_at: float | None = None) -> Verdict:
 class Paced:
     """Items in list order, `slots` of them at once, under a policy whose rhythm may be given by its own fields."""
 
-    def __init__(self, *ids: str, slots: int = 1, before: Before = Before(), rhythm: Rhythm = Rhythm(), **policy: Any) -> None:
+    def __init__(self, *ids: str, slots: int = 1, before: Before = NOTHING, rhythm: Rhythm = DEFAULT, **policy: Any) -> None:
         self.mono, self.slept = 0.0, 0.0
         self.failures: dict[str, int] = {}  # how often an item failed, over all runs
         self._began: dict[str, float] = {}
