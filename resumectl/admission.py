@@ -113,7 +113,8 @@ class Admission(Generic[T]):
         if behind is None:
             self.pacing.add(item)
         else:
-            self.pacing.defer(item, behind.charged, limited=behind.limited)
+            cries = behind.limited and self.ledger.cries(item.id)
+            self.pacing.defer(item, behind.charged, limited=behind.limited, cries=cries)
         if self.witness is not None:
             self.witness.queued(item)
 

@@ -77,7 +77,9 @@ class Ledger:
         self._words: dict[bytes, int] = {}
         self._same: dict[int, int] = {}
         self._counts = [0] * len(State)
-        self._open: dict[bytes, tuple[int, int]] = {}  # id → attempt, run of an open start
+        self._open: dict[bytes, tuple[int, int, int]] = {}  # id → attempt, run, which start of all it is
+        self._starts = self._passed = 0  # how many starts there were; the latest of them that passed
+        self._limits: dict[bytes, int] = {}  # id → how many starts there were when it last met a limit
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.list_total: int | None = None
@@ -131,7 +133,8 @@ class Ledger:
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         t, state = record.t, word & STATE
         if t == "started":
-            self._open[id] = (attempt, self.run.get("run", 0))
+            self._starts += 1
+            self._open[id] = (attempt, self.run.get("run", 0), self._starts)
             word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | state << BEFORE | OPEN
             return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         if t == "reset":
@@ -141,7 +144,9 @@ class Ledger:
             return self._uncharge(record, word, id)
         if t not in STATES:
             return word
-        self._open.pop(id, None)
+        opened = self._open.pop(id, None)
+        if t == "done" and opened is not None:
+            self._passed = max(self._passed, opened[2])
         if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
             word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
@@ -154,7 +159,10 @@ class Ledger:
         self.limited = self.limited or record.rest.get("why") == "limit"
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
-        return word | LIMITED if record.rest.get("why") == "limit" else word
+        if record.rest.get("why") != "limit":
+            return word
+        self._limits[id] = self._starts
+        return word | LIMITED
 
     def _ended(self, record: Record, word: int, attempt: int) -> int:
         rest = record.rest
@@ -220,7 +228,11 @@ class Ledger:
 
     def open_items(self) -> dict[bytes, tuple[int, int]]:
         """The ids whose last record is `started`, each with its attempt and run."""
-        return dict(self._open)
+        return {id: (attempt, run) for id, (attempt, run, _) in self._open.items()}
+
+    def cries(self, id: bytes) -> bool:
+        """Whether an item passed that was started after this one's last limit: the next is its own fault."""
+        return self._limits.get(id, self._starts) < self._passed
 
     def ids(self, state: State | None = None) -> Iterator[bytes]:
         """The ids in one state (default all), in the order of their first mention."""

@@ -92,13 +92,13 @@ class Pacing(Generic[T]):
         """Next of all: it has been checked and is to run after all."""
         self._first.appendleft(item)
 
-    def defer(self, item: Item[T], attempts: int, *, limited: bool = False) -> None:
+    def defer(self, item: Item[T], attempts: int, *, limited: bool = False, cries: bool = False) -> None:
         """Behind all others, by how many attempts it has had; those that met a limit are the very last.
 
-        `limited`: an earlier run met a limit at it.
+        `limited`: an earlier run met a limit at it; `cries`: and since then another item passed that was started later.
         """
         if limited:
-            self._limited[item.id] = 0
+            self._limited[item.id] = -1 if cries else 0
         heapq.heappush(self._last, (item.id in self._limited, attempts, self._next(), item))
 
     def _next(self) -> int:
