@@ -149,8 +149,8 @@ def ram(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def llm(scratch: Scratch) -> Any:
+def llm(scratch: Scratch, warms: list[Warm]) -> Any:
     """The fake claude in a Scratch; nothing of it costs anything."""
     from llm import Llm
 
-    return Llm(scratch)
+    return Llm(scratch, warms[0])

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from conftest import Result, Scratch
+from conftest import Scratch
+from warm import Ended, Warm
 
 CLAUDE = ("claude", "-p", "{}", "--output-format", "json")
 TEXT = ("claude", "-p", "{}")
@@ -18,8 +19,8 @@ FAR = 4102444800  # 2100, when no test runs any more
 class Llm:
     """Runs of resumectl over the fake claude; `plan` says what it answers, `calls` what it was asked."""
 
-    def __init__(self, scratch: Scratch) -> None:
-        self.scratch = scratch
+    def __init__(self, scratch: Scratch, warm: Warm) -> None:
+        self.scratch, self._warm = scratch, warm
         self.state = scratch.path / "state"
         (programs := scratch.path / "bin").mkdir()
         self.state.mkdir()
@@ -42,8 +43,11 @@ class Llm:
         self.scratch.items(*ids)
         return ids
 
-    def run(self, *options: str, command: tuple[str, ...] = CLAUDE, **env: str) -> Result:
-        return self.scratch.run("run", "--items", "i", *options, "--", *command, env=env)
+    def run(self, *options: str, command: tuple[str, ...] = CLAUDE, **env: str) -> Ended:
+        """A run over the items to its end."""
+        words = ["run", "--items", "i", *options, "--", *command]
+        self._warm.start(words, self.scratch.path, {**self.scratch.env, **env})
+        return self._warm.wait()
 
     def noted(self, name: str = "calls.jsonl") -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.scratch.lines(f"state/{name}")]

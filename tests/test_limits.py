@@ -131,6 +131,14 @@ def test_alone_it_stays_a_limit() -> None:
     assert paced.pacing.stop == "limit"
 
 
+def test_alone_it_has_failed_if_an_earlier_run_proved_it_wrong() -> None:
+    """Else "run it again" would never end, and --max-attempts never hold it."""
+    paced = Paced(before=Before(limited=True))
+    paced.pacing.defer(paced.item("liar"), 1, limited=True, cries=True)
+    assert paced.end(*paced.start(), limit()).verdict.kind is Kind.FAILED
+    assert paced.pacing.stop is None and paced.pacing.over()
+
+
 def test_a_limit_is_not_sat_out_beyond_max_time() -> None:
     """Then the run stops at once: whoever called it will call it again."""
     paced = Paced("a", "b", rhythm=WAIT, max_time=HOUR)
