@@ -31,6 +31,7 @@ class Llm:
             "FAKE_CLAUDE_STATE": str(self.state),
             "FAKE_CLAUDE_PLAN": str(scratch.path / "plan"),
         }
+        self.plan()
 
     def plan(self, **outcomes: Any) -> None:
         """Outcomes by item; `rest` is everything else."""
