@@ -115,7 +115,8 @@ class Admission(Generic[T]):
         else:
             if behind.failures or behind.cut_offs >= 2:
                 self.pacing.alone(item.id)
-            self.pacing.defer(item, behind.charged, limited=behind.limited)
+            cries = behind.limited and self.ledger.cries(item.id)
+            self.pacing.defer(item, behind.charged, limited=behind.limited, cries=cries)
         if self.witness is not None:
             self.witness.queued(item)
 

@@ -71,10 +71,11 @@ def unpack_word(word: int) -> Standing:
 
 
 class Start(NamedTuple):
-    """A start without an end: its attempt, its run, and its batch's name if it was in one."""
+    """A start without an end: its attempt, its run, which start of all it is, its batch's name if it was in one."""
 
     attempt: int
     run: int
+    order: int
     batch: str | None
 
 
@@ -86,6 +87,8 @@ class Ledger:
         self._same: dict[int, int] = {}
         self._counts = [0] * len(State)
         self._open: dict[bytes, Start] = {}  # what was started and has no end
+        self._starts = self._passed = 0  # how many starts there were; the latest of them that passed
+        self._limits: dict[bytes, int] = {}  # id → how many starts there were when it last met a limit
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.list_total: int | None = None
@@ -97,6 +100,7 @@ class Ledger:
         self.run_ended = 0  # attempts ended in the last run
         self.spending = Spending()  # of all attempts, failed ones too
         self.resume_at: str | None = None  # when the last limit said that it ends
+        self.limited = False  # a limit was met, and nothing was done since
 
     def enter(self, record: Record) -> None:
         """Take one record in."""
@@ -138,7 +142,8 @@ class Ledger:
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         t, state = record.t, word & STATE
         if t == "started":
-            self._open[id] = Start(attempt, self.run.get("run", 0), record.rest.get("uuid"))
+            self._starts += 1
+            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, record.rest.get("uuid"))
             word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | state << BEFORE | OPEN
             return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         if t == "reset":
@@ -148,7 +153,9 @@ class Ledger:
             return self._uncharge(record, word, id)
         if t not in STATES:
             return word
-        self._open.pop(id, None)
+        opened = self._open.pop(id, None)
+        if t == "done" and opened is not None:
+            self._passed = max(self._passed, opened.order)
         if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
             word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
@@ -157,10 +164,14 @@ class Ledger:
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
-        self._spend(record.rest)
+        self._spend(record)
+        self.limited = self.limited or record.rest.get("why") == "limit"
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
-        return word | LIMITED if record.rest.get("why") == "limit" else word
+        if record.rest.get("why") != "limit":
+            return word
+        self._limits[id] = self._starts
+        return word | LIMITED
 
     def _ended(self, record: Record, word: int, attempt: int) -> int:
         rest = record.rest
@@ -169,8 +180,9 @@ class Ledger:
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
-        self._spend(rest)
+        self._spend(record)
         if record.t == "done":
+            self.limited = self.limited and "ms" not in rest
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
@@ -180,8 +192,10 @@ class Ledger:
             return word + (1 << CUTS)
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
-    def _spend(self, rest: Mapping[str, Any]) -> None:
-        if "ms" in rest and rest.get("why") != "stop":
+    def _spend(self, record: Record) -> None:
+        """What an attempt said that it cost; one of which a crash left no end may have cost something too."""
+        rest = record.rest
+        if ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
             self.spending.add(rest.get("cost"), rest.get("sums") or {})
 
     def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
@@ -224,6 +238,10 @@ class Ledger:
     def open_items(self) -> dict[bytes, Start]:
         """The ids whose last record is `started`."""
         return dict(self._open)
+
+    def cries(self, id: bytes) -> bool:
+        """Whether an item passed that was started after this one's last limit: the next is its own fault."""
+        return self._limits.get(id, self._starts) < self._passed
 
     def ids(self, state: State | None = None) -> Iterator[bytes]:
         """The ids in one state (default all), in the order of their first mention."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from .failures import Failures
 from .items import Item
 from .policy import Before, Policy
 from .spending import Spending
@@ -69,8 +70,7 @@ class Pacing(Generic[T]):
         self.weigh: Callable[[Item[T]], int] = _weightless
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
-        self._failures = 0
-        self._streak: list[str] = []  # the reasons of the failures in a row
+        self._failures = Failures(policy.max_failures, policy.max_consecutive_failures)
 
     def add(self, item: Item[T]) -> None:
         """Behind the items that stand in list order."""
@@ -80,13 +80,13 @@ class Pacing(Generic[T]):
         """Next of all: it has been checked and is to run after all."""
         self._first.appendleft(item)
 
-    def defer(self, item: Item[T], attempts: int, *, limited: bool = False) -> None:
+    def defer(self, item: Item[T], attempts: int, *, limited: bool = False, cries: bool = False) -> None:
         """Behind all others, by how many attempts it has had; those that met a limit are the very last.
 
-        `limited`: an earlier run met a limit at it.
+        `limited`: an earlier run met a limit at it; `cries`: and since then another item passed that was started later.
         """
         if limited:
-            self._limited[item.id] = 0
+            self._limited[item.id] = -1 if cries else 0
         heapq.heappush(self._last, (item.id in self._limited, attempts, self._next(), item))
 
     def _next(self) -> int:
@@ -134,7 +134,7 @@ class Pacing(Generic[T]):
         while self._may_join(items, room, now):
             items.append(self._take(now))
             room -= self.weigh(items[-1])
-        self._started += len(items)
+        self._started += sum(item.id not in self._tries for item in items)
         self.running += 1
         start = self._next()
         for item in items:
@@ -168,28 +168,35 @@ class Pacing(Generic[T]):
             self._seconds += seconds
 
     def _ready(self, now: Moment) -> bool:
-        due = bool(self._retries) and self._retries[0][0] <= now.mono
-        return due or bool(self._first) or (self.closed and bool(self._last))
+        return self._due(now) or bool(self._first) or (self.closed and bool(self._last))
+
+    def _due(self, now: Moment) -> bool:
+        return bool(self._retries) and self._retries[0][0] <= now.mono
+
+    @property
+    def _enough(self) -> bool:
+        """Whether --max-items lets no further item start; those that it let start still get their retries."""
+        return 0 < self.policy.max_items <= self._started
 
     def _take(self, now: Moment) -> Item[T]:
-        if self._retries and self._retries[0][0] <= now.mono:
+        if self._due(now):
             return heapq.heappop(self._retries)[2]
         return self._first.popleft() if self._first else heapq.heappop(self._last)[3]
 
     def _forbidden(self, now: Moment) -> bool:
         """Whether a budget of items, time or money is used up; then nothing more starts."""
         policy, spent = self.policy, self.spending.total + self.running * (self.spending.mean or 0.0)
-        if policy.max_items and self._started >= policy.max_items:
-            self.halt("max-items")
-        elif policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
+        if self._enough and not self._due(now):
+            if not self.running and not self._retries:
+                self.halt("max-items")
+            return True
+        if policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
             self.halt("max-time")
         elif policy.max_cost is not None and spent >= policy.max_cost:
-            self.halt("budget", f"the reported cost of this run has come to {spent:.4g} (--max-cost)")
+            self.halt("budget", f"the reported cost of this run has come to {spent:.6g} (--max-cost)")
         elif policy.max_total_cost is not None and spent + self._before.cost >= policy.max_total_cost:
-            self.halt(
-                "budget",
-                f"the reported cost of all runs has come to {spent + self._before.cost:.4g} (--max-total-cost)",
-            )
+            total = spent + self._before.cost
+            self.halt("budget", f"the reported cost of all runs has come to {total:.6g} (--max-total-cost)")
         return self.stop is not None
 
     def _mean(self) -> float:
@@ -200,7 +207,8 @@ class Pacing(Generic[T]):
         if self.stop is not None or not self.pending:
             return None
         held = self.throttle.wake(now)
-        if held is not None or self._first or (self.closed and self._last) or not self._retries:
+        more = not self._enough and (self._first or (self.closed and self._last))
+        if held is not None or more or not self._retries:
             return held
         return self._retries[0][0] - now.mono if self.running < self.throttle.allowed(now) else None
 
@@ -232,7 +240,7 @@ class Pacing(Generic[T]):
         self.throttle.answered()
         if verdict.kind is Kind.DONE:
             self._passed = max(self._passed, start)
-            self._streak.clear()
+            self._failures.passed()
             self.throttle.passed()
         return Ending(verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last))
 
@@ -258,7 +266,8 @@ class Pacing(Generic[T]):
         if self._limited.get(item.id, self._order) < self._passed:
             return replace(verdict, kind=Kind.FAILED, why="limit", retry=False)
         self._limited[item.id] = self._order
-        self.resume_at = verdict.resume_at
+        if verdict.resume_at is not None or (self.resume_at or 0.0) < now.wall:
+            self.resume_at = verdict.resume_at
         self.throttle.limited(now, verdict.resume_at)
         if not self.policy.rhythm.wait or self._waits_too_long(now):
             self.halt("limit", verdict.text)
@@ -278,21 +287,6 @@ class Pacing(Generic[T]):
             self._tries[item.id] = tries + 1
             heapq.heappush(self._retries, (self.throttle.retry_at(now, tries), self._next(), item))
             return True
-        self._failures += 1
-        if failures == tries:  # it had never failed before this run
-            self._streak.append(verdict.text)
-        self._stop_after_failures()
+        if why := self._failures.add(verdict.text, first=failures == tries):
+            self.halt("failures", why)
         return False
-
-    def _stop_after_failures(self) -> None:
-        limit = self.policy.max_consecutive_failures
-        if self.policy.max_failures and self._failures >= self.policy.max_failures:
-            self.halt("failures", f"{self._failures} items failed (--max-failures)")
-        elif limit and len(self._streak) >= limit:
-            self.halt("failures", f"{limit} items in a row failed{self._hint()} (--max-consecutive-failures)")
-
-    def _hint(self) -> str:
-        same = set(self._streak)
-        if same == {"exit 1"}:
-            return ", all with exit 1; if that is no failure here, say --ok code:0,1"
-        return f", all with {same.pop()}" if len(same) == 1 else ""

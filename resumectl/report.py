@@ -59,7 +59,7 @@ def progress_line(tally: Tally) -> str:
             parts.append(f"{count} {WORDS[state]}")
     if tally.running:
         parts.append(f"{len(tally.running)} running")
-    if tally.spending.reported:
+    if tally.spending.told:
         parts.append(money(tally.spending))
     return ", ".join(parts)
 
@@ -67,8 +67,8 @@ def progress_line(tally: Tally) -> str:
 def money(spending: Spending) -> str:
     """`cost 1.23, input 5120`, as the commands reported it; what did not report counts as the mean, and is said."""
     unknown = f" ({spending.unknown} unknown, counted as the mean)" if spending.unknown else ""
-    sums = "".join(f", {name} {amount:.6g}" for name, amount in spending.sums.items())
-    return f"cost {spending.total:.4g}{unknown}{sums}"
+    cost = [f"cost {spending.total:.6g}{unknown}"] if spending.reported else []
+    return ", ".join(cost + [f"{name} {amount:.15g}" for name, amount in spending.sums.items()])
 
 
 def pace(tally: Tally) -> str:

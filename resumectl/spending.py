@@ -26,6 +26,11 @@ class Spending:
             self.sums[name] = self.sums.get(name, 0.0) + amount
 
     @property
+    def told(self) -> bool:
+        """Whether any attempt reported a figure."""
+        return bool(self.reported or self.sums)
+
+    @property
     def mean(self) -> float | None:
         """The mean of the reported costs; None while there is none."""
         return self.known / self.reported if self.reported else None

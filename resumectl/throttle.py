@@ -37,7 +37,7 @@ class Throttle:
         self.rhythm, self.slots, self._rng = rhythm, slots, rng
         self.width = slots  # how many may run at once
         self.until: float | None = None  # epoch seconds: nothing starts before, because of a limit
-        self._probing = probe
+        self._probing, self._probed = probe, False  # one goes alone; it has been started
         self._hold_until = 0.0  # monotonic seconds: nothing starts before
         self._delay = rhythm.retry_delay
         self._slowed = float("-inf")
@@ -49,12 +49,13 @@ class Throttle:
         if self.until is not None and now.wall < self.until:
             return 0
         if self.until is not None:
-            self.until, self._probing = None, True
+            self.until, self._probing, self._probed = None, True, False
         if now.mono < self._hold_until:
             return 0
         return 1 if self._probing else self.width
 
     def started(self, now: Moment) -> None:
+        self._probed = True
         if self.rhythm.interval:
             self._hold_until = max(self._hold_until, now.mono + self.rhythm.interval)
 
@@ -67,8 +68,8 @@ class Throttle:
             self.width += 1
 
     def answered(self) -> None:
-        """An attempt came to an end that is no limit: the probe, if it was one, is over."""
-        if self.until is None:
+        """An attempt came to an end that is no limit: the probe is over, unless that is still to be started."""
+        if self.until is None and self._probed:
             self._probing = False
 
     def slowed(self, now: Moment, began: float) -> bool:
@@ -101,9 +102,9 @@ class Throttle:
         self.until = max(self.until or 0.0, target)
 
     def retry_at(self, now: Moment, tries: int) -> float:
-        """The monotonic time of the next try after so many: exponential, with jitter."""
-        delay = min(self.rhythm.retry_delay * 2.0**tries, self.rhythm.retry_max_delay)
-        return now.mono + delay * self._rng.uniform(0.5, 1.0)
+        """The monotonic time of the next try after so many: exponential, with jitter, between the two delays."""
+        most = min(self.rhythm.retry_delay * 2.0 ** min(tries + 1, 1000), self.rhythm.retry_max_delay)
+        return now.mono + self._rng.uniform(min(max(most / 2, self.rhythm.retry_delay), most), most)
 
     def wake(self, now: Moment) -> float | None:
         """Seconds until something may start that may not now; None when nothing is held."""

@@ -158,3 +158,11 @@ def ram(tmp_path: Path) -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="resumectl-"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def llm(scratch: Scratch, warms: list[Warm]) -> Any:
+    """The fake claude in a Scratch; nothing of it costs anything."""
+    from llm import Llm
+
+    return Llm(scratch, warms[0])

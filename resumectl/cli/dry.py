@@ -6,6 +6,7 @@ import shlex
 import sys
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .. import admission as admit
@@ -23,6 +24,7 @@ from ..report import WORDS, items
 from ..run import key_for
 from ..tally import Tally
 from ..template import Template, Values
+from ..throttle import Rhythm
 from ..words import duration
 from . import Refusal, put_bytes, tell
 from .lists import Listing, Source
@@ -50,7 +52,8 @@ def describe(
         refuse_another_command(ledger, *command)
     for id, start in ledger.open_items().items():
         ledger.enter(Record("cut_off", (id,), (start.attempt,), {"run": start.run, "why": "crash"}))
-    pacing: Pacing[Any] = Pacing(policy, sys.maxsize, moment(), before(ledger))
+    unpaced = replace(policy, rhythm=Rhythm()), sys.maxsize, moment(), replace(before(ledger), limited=False)
+    pacing: Pacing[Any] = Pacing(*unpaced)  # all that would run, one probe or a rate notwithstanding
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
     try:
         for item in Listing(source, format):

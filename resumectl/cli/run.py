@@ -224,7 +224,7 @@ def run(
         work = Command(
             template=template,
             environ={
-                **os.environb,
+                **environ,
                 b"RESUMECTL_JOB": os.fsencode(place.job),
                 b"RESUMECTL_JOURNAL": os.fsencode(place.journal),
             },

@@ -82,7 +82,7 @@ def printer_for(
 
 def before(ledger: Ledger) -> Before:
     """What earlier runs left for the pacing."""
-    return Before(ledger.mean_seconds(), ledger.spending.total, ledger.end.get("why") == "limit")
+    return Before(ledger.mean_seconds(), ledger.spending.total, ledger.limited or ledger.end.get("why") == "limit")
 
 
 def start_lines(

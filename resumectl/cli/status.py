@@ -99,7 +99,7 @@ def _print(snapshot: Snapshot) -> None:
     counts = fields["counts"]
     names = [(name.replace("_", " "), count) for name, count in counts.items() if name != "total" and count]
     put(f"  {counted(counts['total'])}: " + (", ".join(f"{count} {name}" for name, count in names) or "none"))
-    if snapshot.ledger.spending.reported:
+    if snapshot.ledger.spending.told:
         put(f"  {money(snapshot.ledger.spending)}")
     if fields["rate"]:
         eta = f", {duration(fields['eta'])} left" if fields["eta"] is not None else ""
