@@ -178,11 +178,15 @@ class Journal:
         keep = self._size - len(unsynced)
         fresh = self.path.with_name(self.path.name + ".new")
         fd = self.disk.open(fresh, APPEND | os.O_TRUNC)
-        for at in range(0, keep, 1 << 20):
-            write_all(self.disk, fd, self.disk.read(self._fd, min(1 << 20, keep - at), at))
-        write_all(self.disk, fd, unsynced)
-        self.disk.sync(fd)
-        self.disk.rename(fresh, self.path)
+        try:
+            for at in range(0, keep, 1 << 20):
+                write_all(self.disk, fd, self.disk.read(self._fd, min(1 << 20, keep - at), at))
+            write_all(self.disk, fd, unsynced)
+            self.disk.sync(fd)
+            self.disk.rename(fresh, self.path)
+        except OSError:
+            self.disk.close(fd)
+            raise
         self.disk.close(self._fd)
         self._fd = fd  # from here on the new file is ours, even if its name is not durable yet
         self.disk.sync_dir(self.path.parent)
