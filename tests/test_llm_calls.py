@@ -32,10 +32,10 @@ def test_cost_totals_are_the_sum_over_all_attempts_of_all_runs(llm: Llm) -> None
     assert second.code == 0 and re.search(r"cost 0\.0246$", second.err, re.M)
     reported = [record["cost"] for record in llm.ends("done", "failed", "uncharged")]
     assert len(reported) == 10 == len(llm.calls())
-    cost = llm.scratch.status()["cost"]
+    cost = llm.status()["cost"]
     assert cost["total"] == pytest.approx(sum(reported)) == pytest.approx(6 * 0.0123 + 0.5 + 0.44704)
     assert cost["mean"] == pytest.approx(sum(reported) / 10) and cost["unknown_attempts"] == 0
-    assert f"cost {sum(reported):.6g}\n" in llm.scratch.run("status").out.decode()
+    assert f"cost {sum(reported):.6g}\n" in llm.call("status").out
 
 
 def test_an_attempt_without_a_figure_counts_as_the_mean_and_that_is_said(llm: Llm) -> None:
@@ -46,9 +46,9 @@ def test_an_attempt_without_a_figure_counts_as_the_mean_and_that_is_said(llm: Ll
     assert ended.code == 1 and "cost 2 (1 unknown, counted as the mean)" in ended.err
     llm.scratch.start("run", "--items", "i", "--", *CLAUDE).wait()
     assert llm.run().code == 0
-    cost = llm.scratch.status()["cost"]
+    cost = llm.status()["cost"]
     assert (cost["total"], cost["unknown_attempts"]) == (3.0, 2)
-    assert "cost 3 (2 unknown, counted as the mean)" in llm.scratch.run("status").out.decode()
+    assert "cost 3 (2 unknown, counted as the mean)" in llm.call("status").out
 
 
 def test_sums_are_shown_where_no_cost_is_reported(llm: Llm) -> None:
@@ -56,8 +56,8 @@ def test_sums_are_shown_where_no_cost_is_reported(llm: Llm) -> None:
     llm.ids(3)
     ended = llm.run("--preset", "none", "--sum", "in=usage.input_tokens", "--sum", "ms=duration_ms", "--json-pick", "type=result")
     assert ended.code == 0 and ", in 33, ms 5502\n" in ended.err and "cost" not in ended.err
-    assert "  in 33, ms 5502\n" in llm.scratch.run("status").out.decode()
-    assert llm.scratch.status()["cost"]["sums"] == {"in": 33, "ms": 5502}
+    assert "  in 33, ms 5502\n" in llm.call("status").out
+    assert llm.status()["cost"]["sums"] == {"in": 33, "ms": 5502}
 
 
 def test_a_budget_that_is_used_up_needs_a_person(llm: Llm) -> None:
@@ -127,14 +127,14 @@ EACH = ["ok", "max-turns", "exec-error", "empty", "denied", "talks", "talks-fail
 
 def test_the_printed_flags_of_a_preset_give_the_same_verdicts(llm: Llm) -> None:
     """They can be pasted into a shell; `presets` names all there are."""
-    assert llm.scratch.run("presets").out.decode().split() == ["claude", "codex", "curl", "gemini", "llm", "opencode"]
-    printed = llm.scratch.run("presets", "claude").out.decode()
+    assert llm.call("presets").out.split() == ["claude", "codex", "curl", "gemini", "llm", "opencode"]
+    printed = llm.call("presets", "claude").out
     typed = shlex.split(printed, comments=True)
     assert "# json tests" in printed and "--cost" in typed
     llm.plan(**{id: [outcome] for id, outcome in zip(llm.ids(len(EACH)), EACH, strict=True)})
     assert llm.run().code == llm.run("--preset", "none", *typed, "--job", "typed").code == 75
     assert verdicts(llm, "claude") == verdicts(llm, "typed") and len(verdicts(llm, "typed")) == len(EACH)
-    costs = [llm.scratch.status("--job", job)["cost"] for job in ("claude", "typed")]
+    costs = [llm.status(job)["cost"] for job in ("claude", "typed")]
     assert costs[0] == costs[1]
 
 
@@ -143,7 +143,7 @@ def test_the_reset_time_of_a_stream_is_taken_from_its_event(llm: Llm) -> None:
     llm.ids(2)
     llm.plan(rest=[{"outcome": "limit-stream", "epoch": FAR, "result": "You've hit your limit"}])
     assert llm.run(command=STREAM).code == 75
-    assert llm.scratch.status()["resume_at"].startswith("2100-01-01T00:00:00")
+    assert llm.status()["resume_at"].startswith("2100-01-01T00:00:00")
 
 
 def test_an_output_that_a_pipe_would_cut_is_judged_and_kept_whole(llm: Llm) -> None:
@@ -151,7 +151,7 @@ def test_an_output_that_a_pipe_would_cut_is_judged_and_kept_whole(llm: Llm) -> N
     llm.ids(1)
     llm.plan(rest=["truncated"])
     ended = llm.run()
-    assert ended.code == 0 and len(ended.out) > 200_000 and ended.out == llm.scratch.run("results").out.decode()
+    assert ended.code == 0 and len(ended.out) > 200_000 and ended.out == llm.call("results").out
     cut = subprocess.run(CLAUDE, cwd=llm.scratch.path, env=llm.scratch.env, stdin=subprocess.DEVNULL, capture_output=True)
     assert cut.returncode == 0 and len(cut.stdout) == 65536
 
