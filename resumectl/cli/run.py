@@ -146,6 +146,7 @@ def run(
             archived(held)
         sealed = held.seal_open()
         pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        pacing.spending.wanted = how.rules.cost is not None
         tally = Tally(spending=pacing.spending)
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
