@@ -85,6 +85,13 @@ def test_a_budget_without_a_source_of_costs_is_refused(llm: Llm, budget: str, co
     assert llm.run(budget, "1", "--cost", "x", "--ok", "code:0", command=command).code == 0
 
 
+def test_a_budget_that_learns_no_cost_says_so(llm: Llm) -> None:
+    """A path that leads nowhere must not pass for a budget that is kept."""
+    llm.ids(2)
+    ended = llm.run("--max-cost", "0.01", "--cost", "nowhere")
+    assert ended.code == 0 and "cost unknown (2 said nothing)" in ended.err
+
+
 def test_the_start_lines_name_the_preset_and_what_of_it_counts(llm: Llm) -> None:
     """Chosen by the program's name, also at the end of a path; another one can be named, or none."""
     llm.ids(1)
@@ -144,6 +151,14 @@ def test_the_reset_time_of_a_stream_is_taken_from_its_event(llm: Llm) -> None:
     llm.plan(rest=[{"outcome": "limit-stream", "epoch": FAR, "result": "You've hit your limit"}])
     assert llm.run(command=STREAM).code == 75
     assert llm.status()["resume_at"].startswith("2100-01-01T00:00:00")
+
+
+def test_a_reset_time_that_has_passed_is_not_given_as_one_to_come(llm: Llm) -> None:
+    """Services name stale ones."""
+    llm.ids(2)
+    llm.plan(rest=[{"outcome": "limit-legacy", "epoch": 1700000000}])
+    stopped = llm.run()
+    assert stopped.code == 75 and "which has passed" in stopped.err and "from now" not in stopped.err
 
 
 def test_an_output_that_a_pipe_would_cut_is_judged_and_kept_whole(llm: Llm) -> None:
