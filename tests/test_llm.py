@@ -14,6 +14,7 @@ import pytest
 from conftest import until
 from faults import patched
 from llm import CLAUDE, FAR, TEXT, Llm
+from shell import Terminal
 
 
 @pytest.mark.slow
@@ -152,6 +153,16 @@ def test_a_limit_that_is_sat_out_is_counted_down_and_ctrl_c_ends_the_wait_at_onc
     noted = len(llm.noted())
     assert llm.run("-j", "2").code == 0
     assert [line["event"] for line in llm.noted()[noted : noted + 2]] == ["start", "end"]
+
+
+def test_on_a_terminal_the_countdown_stands_in_the_bar(llm: Llm) -> None:
+    """It goes down, and the interrupt key ends it."""
+    llm.ids(2)
+    llm.plan(rest=[{"outcome": "limit", "result": "You've hit your limit · resets in 30 minutes"}])
+    terminal = Terminal(llm.scratch, "run", "--items", "i", "--on-limit", "wait", "--", *CLAUDE)
+    until(lambda: len(set(re.findall(rb"limit: (3\dm \d\ds) left", terminal.seen))) > 1, "a countdown")
+    terminal.press(b"\x03")
+    assert terminal.end() == -signal.SIGINT and llm.counts() == {"new": 2}
 
 
 def test_a_limit_is_over_when_the_walls_clock_says_so(llm: Llm) -> None:
