@@ -113,6 +113,8 @@ class Admission(Generic[T]):
         if behind is None:
             self.pacing.add(item)
         else:
+            if behind.failures or behind.cut_offs >= 2:
+                self.pacing.alone(item.id)
             cries = behind.limited and self.ledger.cries(item.id)
             self.pacing.defer(item, behind.charged, limited=behind.limited, cries=cries)
         if self.witness is not None:
@@ -148,6 +150,7 @@ class Admission(Generic[T]):
             return
         if self.rules.cut_off is CutOff.VERIFY:
             self.to_check.add(item.id)
+            self.pacing.alone(item.id)
         if standing.cut_offs >= 2 or standing.failures or standing.limited:
             self._queue(item, standing)
         else:

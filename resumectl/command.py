@@ -6,8 +6,8 @@ import errno
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,11 @@ from . import child
 from .child import Leash, Limits, Start
 from .disk import Disk
 from .files import FileTemplate, PartFile
+from .items import record
 from .job import Job, Outcome
 from .outputs import Spool
+from .papers import Papers, results, strangers
+from .place import Place
 from .program import Unusable, find
 from .template import Template, Values, quote_command
 from .verdict import Ended, Kind, Rules, Verdict, judge
@@ -25,6 +28,7 @@ from .verdict import Ended, Kind, Rules, Verdict, judge
 LONGEST = 131_071  # bytes of one `NAME=value` that Linux takes (MAX_ARG_STRLEN, its NUL left out)
 BUSY = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 Run = tuple[Verdict, Ended | None]
+SINGLE = {b"RESUMECTL_" + name for name in (b"ITEM", b"KEY", b"ATTEMPT", b"INDEX", b"RECORD", b"OMITTED")}
 GONE = {errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.EPERM, errno.ELOOP}
 
 
@@ -34,8 +38,10 @@ class Command:
 
     template: Template
     environ: Mapping[bytes, bytes]
-    spools: Path  # the directory of the child's streams
+    place: Place  # the job's files; the child's streams lie in their directory
     files: tuple[FileTemplate | None, FileTemplate | None] = (None, None)  # --out, --err
+    stdin: bool = False  # the child reads its items, and nothing else, on standard input
+    batch_results: str = "exit"  # how a batch's items are judged: exit, report, stdout
     inherit: bool = False  # the child writes to our own streams; nothing is caught
     program: bytes | None = None  # the file to execute; None: looked up for each item
     rules: Rules = Rules()
@@ -47,44 +53,72 @@ class Command:
     def __call__(self, job: Job[Any], leash: Leash) -> Outcome[Any]:
         """Run the job to its end.  Failing to start is an outcome, not an exception."""
         began = time.monotonic()
+        papers = Papers(self.place, job.uuid) if job.batch and not job.check else None
         try:
-            streams = self._streams(job)
+            streams = self._streams(job, papers)
         except OSError as error:
-            return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.spools))
-        if job.check:
-            verdict, ended = self._check(job, leash, began, streams[1]), None
-        else:
-            verdict, ended = self._run(job, leash, began, streams)
-        trouble = ""
+            return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.place.journal))
+        ended, trouble, note = None, "", ""
+        found: dict[bytes, Verdict] = {}
         try:
+            if job.check:
+                verdict = self._check(job, leash, began, streams[1])
+            else:
+                verdict, ended = self._run(job, leash, began, streams, papers)
+            if papers is not None:
+                found, note = self._results(job, papers, verdict, leash, began, streams[1])
             _put_in_place(streams, done=verdict.kind is Kind.DONE)
-        except OSError as error:
-            trouble = _uncaught(error, self.spools)
-            verdict = replace(verdict, kind=Kind.CUT_OFF, why="journal", text=trouble)
-        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, error=trouble)
+        except OSError as error:  # what was printed is lost, so nobody knows what it said
+            trouble = _uncaught(error, self.place.journal)
+            verdict, found = Verdict(Kind.CUT_OFF, "journal", trouble), {}
+        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, found, note=note, error=trouble)
 
-    def _streams(self, job: Job[Any]) -> tuple[Spool, Spool]:
+    def _results(
+        self, job: Job[Any], papers: Papers, whole: Verdict, leash: Leash, began: float, err: Spool
+    ) -> tuple[dict[bytes, Verdict], str]:
+        """The verdicts on a batch's items, and a note on what was reported beside them."""
+        told = papers.told() if self.batch_results != "exit" else {}
+        found = results(whole, told, job.ids) if self.batch_results != "exit" else dict.fromkeys(job.ids, whole)
+        for one in job.singles() if self.verify is not None else ():
+            if (verdict := found[one.ids[0]]).kind is Kind.DONE:
+                found[one.ids[0]] = replace(verdict, **self._verified(one, leash, began, err))
+        return found, strangers(told, job.ids)
+
+    def _streams(self, job: Job[Any], papers: Papers | None) -> tuple[Spool, Spool]:
         """The files that the child writes to; raises OSError."""
+        if papers is not None:
+            papers.write(job)
+            if self.batch_results == "stdout":
+                return Spool(papers.open_report()), Spool.nameless(self.spools)
+            if self.batch_results == "report":
+                os.close(papers.open_report())
         if job.check or self.files == (None, None):
             return Spool.nameless(self.spools), Spool.nameless(self.spools)
         values = self._values(job)
         out, err = (PartFile(file.path(values), Disk()) if file else Spool.nameless(self.spools) for file in self.files)
         return out, err
 
-    def _run(self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool]) -> Run:
-        values, environ = self._values(job), self._environ(job)
+    @property
+    def spools(self) -> Path:
+        return self.place.journal.parent
+
+    def _run(
+        self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool], papers: Papers | None
+    ) -> Run:
+        environ = self._environ(job) if papers is None else self._batch_environ(job, papers)
         try:
-            argv = self.template.argv(values)
+            argv = self._argv(job)
             executable = self.program or find(argv[0], environ)
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
         fds = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
-        ended = self._child(argv, executable, environ, leash, began, fds)
+        with self._input(job) as stdin:
+            ended = self._child(argv, executable, environ, leash, began, (stdin, *fds))
         if isinstance(ended, Verdict):
             return ended, None
         out, err = (stream.view() for stream in streams)
         verdict = judge(ended, out, err, self.rules, now=time.time(), hold_timeouts=self.hold_timeouts)
-        if verdict.kind is Kind.DONE and self.verify is not None:
+        if verdict.kind is Kind.DONE and self.verify is not None and papers is None:
             return replace(verdict, **self._verified(job, leash, began, streams[1])), ended
         return verdict, ended
 
@@ -95,9 +129,9 @@ class Command:
         environ: Mapping[bytes, bytes],
         leash: Leash,
         began: float,
-        streams: tuple[int, int],
+        streams: tuple[int, int, int],
     ) -> Ended | Verdict:
-        start = Start(argv, executable, environ, (subprocess.DEVNULL, *streams), self.keep_open)
+        start = Start(argv, executable, environ, streams, self.keep_open)
         try:
             ended = child.run(start, leash, self.limits, began=began)
         except ValueError:
@@ -105,6 +139,18 @@ class Command:
         except OSError as error:
             return self._unstarted(error, executable)
         return ended if ended is not None else Verdict(Kind.UNCHARGED, "stop")
+
+    @contextmanager
+    def _input(self, job: Job[Any]) -> Iterator[int]:
+        """What the child reads: nothing, or its item and a newline, from a file that ends there."""
+        if not self.stdin:
+            yield subprocess.DEVNULL
+            return
+        with closing(Spool.nameless(self.spools)) as spool:
+            for item in job.items:
+                os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
+            os.lseek(spool.fd, 0, os.SEEK_SET)
+            yield spool.fd
 
     def _unstarted(self, error: OSError, executable: bytes) -> Verdict:
         """A program that is not there is nobody's fault; an argument too long is its item's."""
@@ -128,7 +174,9 @@ class Command:
         assert self.verify is not None
         script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
         with closing(Spool.nameless(self.spools)) as words:
-            ended = self._child(script, b"/bin/sh", self._environ(job), leash, began, (words.fd, words.fd))
+            ended = self._child(
+                script, b"/bin/sh", self._environ(job), leash, began, (subprocess.DEVNULL, words.fd, words.fd)
+            )
             if isinstance(ended, Verdict):
                 return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
             verdict = judge(ended, b"", b"", Rules(), now=0, hold_timeouts=self.hold_timeouts)
@@ -141,6 +189,19 @@ class Command:
             for piece in words.pieces():
                 os.write(err.fd, piece)
         return _held(f"--verify: {verdict.text}, so whether the effect is in place is unknown")
+
+    def _argv(self, job: Job[Any]) -> list[bytes]:
+        return self.template.batch_argv(job.ids, job.slot) if job.batch else self.template.argv(self._values(job))
+
+    def _batch_environ(self, job: Job[Any], papers: Papers) -> dict[bytes, bytes]:
+        """A batch's environment: where its items and its report are; what is one item's own is not there."""
+        environ = {name: value for name, value in self.environ.items() if name not in SINGLE}
+        environ[b"RESUMECTL_ITEMS_FILE"] = os.fsencode(papers.items)
+        environ[b"RESUMECTL_ATTEMPT_UUID"] = job.uuid.encode()
+        environ[b"RESUMECTL_SLOT"] = b"%d" % job.slot
+        if self.batch_results == "report":
+            environ[b"RESUMECTL_REPORT"] = os.fsencode(papers.report)
+        return environ
 
     def _values(self, job: Job[Any]) -> Values:
         item = job.items[0]
@@ -157,6 +218,8 @@ class Command:
             b"INDEX": b"%d" % item.index,
             b"SLOT": b"%d" % job.slot,
         }
+        if item.value is not None:
+            ours[b"RECORD"] = record(item)
         environ, omitted = dict(self.environ), []
         for name, value in ours.items():
             name = b"RESUMECTL_" + name
@@ -179,7 +242,7 @@ def _put_in_place(streams: tuple[Spool, Spool], *, done: bool) -> None:
 
 def _uncaught(error: OSError, where: Path) -> str:
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else where
-    return f"{path}: {error.strerror}; what the command prints can't be written"
+    return f"{path}: {error.strerror}; what the command prints can't be kept"
 
 
 def _held(text: str) -> dict[str, Any]:

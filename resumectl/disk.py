@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_CLOEXEC
@@ -100,8 +101,7 @@ class Disk:
         Raises OSError when the file system refuses to lock at all (ENOLCK):
         that must never be taken for "another run".
         """
-        import portalocker
-
+        portalocker = _portalocker()
         kind = portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
         try:
             portalocker.lock(fd, kind | portalocker.LockFlags.NON_BLOCKING)
@@ -111,6 +111,22 @@ class Disk:
             cause = error.args[0] if error.args else error
             raise cause if isinstance(cause, OSError) else OSError(str(error)) from error
         return True
+
+
+def _portalocker() -> Any:
+    """The module, imported where it is used: start-up is felt.
+
+    Its import asks for the temporary directory, which tries one by making files; no
+    lock of ours needs any, and on a read-only system there is none.
+    """
+    import tempfile
+
+    known, tempfile.tempdir = tempfile.tempdir, tempfile.tempdir or os.sep
+    try:
+        import portalocker
+    finally:
+        tempfile.tempdir = known
+    return portalocker
 
 
 def write_all(disk: Disk, fd: int, data: bytes) -> None:

@@ -3,28 +3,82 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from .admission import Admission, BadEntry
+from .items import Item
 from .records import Record
 from .run import Run
 from .stream import Chunk, Stream
+from .tally import Tally
 
 T = TypeVar("T")
 READ_ON = 1.0  # seconds that a stop goes on reading the list
 
 
+class Source(Protocol):
+    """Whoever brings a list that is not known beforehand.  All methods give records that are owed for it."""
+
+    def want(self) -> list[Record]:
+        """See to it that more comes if the queue has room for it."""
+
+    def take(self, chunk: Chunk) -> list[Record]:
+        """A chunk has come."""
+
+    def rest(self, inbox: SimpleQueue[Any]) -> list[Record]:
+        """Nothing more will start."""
+
+
+def ended(run: Run, tally: Tally) -> Record:
+    """The line that says how long a list was."""
+    tally.total = tally.listed
+    return Record("list", (), (), {"run": run.number, "total": tally.total, "new": tally.new})
+
+
+class Pull(Generic[T]):
+    """Takes items from an iterator of the caller's, as slots become free."""
+
+    def __init__(self, run: Run, admission: Admission[T], items: Iterator[Item[T]]) -> None:
+        self._run, self._admission, self._items = run, admission, items
+
+    def all(self) -> None:
+        """Take the whole list at once, before the run has begun."""
+        for item in self._items:
+            self._admission.take(item)
+        self._admission.pacing.close()
+        self._admission.tally.total = self._admission.tally.listed
+
+    def want(self) -> list[Record]:
+        pacing = self._admission.pacing
+        while pacing.hungry:
+            item = next(self._items, None)
+            if item is None:
+                pacing.close()
+                return [ended(self._run, self._admission.tally)]
+            self._admission.take(item)
+        return []
+
+    def take(self, chunk: Chunk) -> list[Record]:
+        raise AssertionError("nothing is read")
+
+    def rest(self, inbox: SimpleQueue[Any]) -> list[Record]:
+        return []
+
+
 class Feed(Generic[T]):
-    """Takes the chunks of a stream into the queue; `stream` is None once it is at its end, or never was."""
+    """Takes the chunks of a stream into the queue; `stream` is None once it is at its end."""
 
-    def __init__(self, run: Run, admission: Admission[T], stream: Stream | None) -> None:
-        self._run, self._admission, self._stream = run, admission, stream
+    def __init__(self, run: Run, admission: Admission[T], stream: Stream) -> None:
+        self._run, self._admission = run, admission
+        self._stream: Stream | None = stream
 
-    def want(self) -> None:
+    def want(self) -> list[Record]:
         """Ask for more if the queue has room for it."""
         if self._stream is not None and self._admission.pacing.hungry:
             self._stream.more()
+        return []
 
     def take(self, chunk: Chunk) -> list[Record]:
         """Admit what has come; at the end, the record that says how long the list was.
@@ -44,9 +98,8 @@ class Feed(Generic[T]):
         self._admission.pacing.close(*(("stream", error) if error else ()))
         if error:
             return []
-        tally.total = tally.listed
         self._run.sync_list()
-        return [Record("list", (), (), {"run": self._run.number, "total": tally.total, "new": tally.new})]
+        return [ended(self._run, tally)]
 
     def _admit(self, chunk: Chunk) -> str:
         try:

@@ -71,13 +71,16 @@ def _raise(fd: int) -> int:
 
 def ask(disk: Disk, live: Path, journal: Path, keys: Collection[str], files: Collection[str] = ()) -> Orphans:
     """Who still runs for the open items, whose idempotency keys (or batch items files) are given."""
-    found = Orphans()
-    for fence in fences(disk, live):
-        one = _ask(disk, fence, journal, set(keys), set(files))
-        if not one.busy and fence != live and not _held(disk, fence):
-            disk.unlink(fence)
-        found = Orphans(tuple(sorted({*found.pids, *one.pids})), found.busy or one.busy)
-    return found
+    held = [fence for fence in fences(disk, live) if _held(disk, fence, forget=fence != live)]
+    # Holders first: what a daemon starts in between has a known environment by then.
+    holders = {fence: _holders(fence) for fence in held}
+    ours = dict(_of_journal(journal))
+    pids = {pid for pid, env in ours.items() if env.get(KEY, "") in keys or env.get(ITEMS, "") in files}
+    unseen = False
+    for fence, found in holders.items():
+        pids |= {pid for pid in found - ours.keys() if os.path.exists(f"/proc/{pid}")}
+        unseen |= not found and _held(disk, fence)
+    return Orphans(tuple(sorted(pids)), bool(pids) or unseen)
 
 
 def fences(disk: Disk, live: Path) -> list[Path]:
@@ -86,23 +89,16 @@ def fences(disk: Disk, live: Path) -> list[Path]:
     return [*([live] if disk.exists(live) else []), *kept]
 
 
-def _ask(disk: Disk, fence: Path, journal: Path, keys: set[str], files: set[str]) -> Orphans:
-    ours = list(_of_journal(journal))
-    open_pids = {pid for pid, env in ours if env.get(KEY, "") in keys or env.get(ITEMS, "") in files}
-    if not _held(disk, fence):
-        return Orphans(tuple(open_pids), bool(open_pids))
-    holders = _holders(fence)
-    strangers = holders - {pid for pid, _ in ours} if holders else None
-    pids = open_pids | (strangers or set())
-    return Orphans(tuple(pids), bool(pids) or not holders)
-
-
-def _held(disk: Disk, fence: Path) -> bool:
+def _held(disk: Disk, fence: Path, *, forget: bool = False) -> bool:
+    """Whether anybody holds the fence; one that is free may be forgotten."""
     fd = disk.open(fence, os.O_RDWR)
     try:
-        return not disk.lock(fd)
+        free = disk.lock(fd)
     finally:
         disk.close(fd)
+    if free and forget:
+        disk.unlink(fence)
+    return not free
 
 
 def _of_journal(journal: Path) -> Iterator[tuple[int, dict[bytes, str]]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from .items import Item
-from .outputs import Kept, Outputs, Spool, Stream
+from .outputs import Kept, Outputs, Spool, Stream, Text
 from .records import Record, stamp
 from .verdict import Ended, Kind, Verdict
 
@@ -23,17 +24,29 @@ class Job(Generic[T]):
     uuid: str
     slot: int
     check: bool = False
+    batch: bool = False  # its items are handed over as a list, even if there is only one
 
     @property
     def ids(self) -> tuple[bytes, ...]:
         return tuple(item.id for item in self.items)
 
+    def singles(self) -> Iterator[Job[T]]:
+        """A job for each of its items alone."""
+        for item, attempt, key in zip(self.items, self.attempts, self.keys, strict=True):
+            yield Job((item,), (attempt,), (key,), self.uuid, self.slot)
+
+    def started(self) -> Record:
+        """The line before its start; a batch's names the files that belong to it."""
+        return Record("started", self.ids, self.attempts, {"uuid": self.uuid} if self.batch else {})
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """How one start ended: its verdict, seconds, the child's end, and its two streams.
+    """How one start ended: its verdict, seconds, the child's end, and what it printed.
 
-    `again`: another attempt of its items follows in this run.  `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
+    `results` are the verdicts of items that differ from the whole's, `each` what is to
+    be kept for each item of its own, `again` the items of which another attempt follows
+    in this run, `note` what a person should know besides.  `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
     """
 
     job: Job[T]
@@ -42,8 +55,19 @@ class Outcome(Generic[T]):
     ended: Ended | None = None
     out: Spool | None = None
     err: Spool | None = None
-    again: bool = False
+    results: Mapping[bytes, Verdict] = field(default_factory=dict)
+    each: Mapping[bytes, Text] = field(default_factory=dict)
+    again: frozenset[bytes] = frozenset()
+    note: str = ""
     error: str = ""
+
+    def of(self, id: bytes) -> Verdict:
+        """The verdict on one of its items."""
+        return self.results.get(id, self.verdict)
+
+    def streams(self) -> list[Spool | Text | None]:
+        """What is to be kept: its two streams, or one for each item."""
+        return [self.each.get(id) for id in self.job.ids] if self.each else [self.out, self.err]
 
 
 @dataclass(frozen=True)
@@ -85,11 +109,19 @@ class Show(Protocol):
         """Whether so much waits to be printed that nothing new should start."""
 
 
-def end_record(outcome: Outcome[Any], run: int, out: Kept | None, err: Kept | None) -> Record:
-    """The line that ends an attempt; where its streams are kept, None if they are not."""
-    verdict = outcome.verdict
+def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) -> Iterator[Record]:
+    """The lines that end the attempts of a start, one an item; where its streams are kept, empty if they are not."""
+    for at, (id, attempt) in enumerate(zip(outcome.job.ids, outcome.job.attempts, strict=True)):
+        rest = _fields(outcome, outcome.of(id), run)
+        mine = (places[at], None) if outcome.each and places else tuple(places)
+        rest |= {name: where.field() for name, where in zip(("out", "err"), mine, strict=False) if where is not None}
+        yield Record(outcome.of(id).kind.value, (id,), (attempt,), rest)
+
+
+def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]:
+    """A batch's cost is shared out evenly, so that sums over lines are sums over starts."""
     rest: dict[str, Any] = {}
-    ended = outcome.ended
+    ended, share = outcome.ended, len(outcome.job.items)
     if verdict.kind is Kind.CUT_OFF:
         rest["run"] = run
     if ended is not None:
@@ -97,25 +129,28 @@ def end_record(outcome: Outcome[Any], run: int, out: Kept | None, err: Kept | No
     if verdict.kind is not Kind.DONE:
         rest["why"] = verdict.why
     rest["ms"] = round(outcome.seconds * 1000)
-    rest |= {name: where.field() for name, where in (("out", out), ("err", err)) if where is not None}
     if verdict.resume_at is not None:
         rest["resume_at"] = stamp(verdict.resume_at)
     if verdict.source is not None:
         rest["source"] = verdict.source
     if verdict.cost is not None:
-        rest["cost"] = verdict.cost
+        rest["cost"] = verdict.cost / share
     if verdict.sums:
-        rest["sums"] = dict(verdict.sums)
+        rest["sums"] = (
+            {name: amount / share for name, amount in verdict.sums.items()} if share > 1 else dict(verdict.sums)
+        )
     if verdict.text and verdict.kind is not Kind.DONE:
         rest["text"] = verdict.text
-    job = outcome.job
-    return Record(verdict.kind.value, job.ids, job.attempts, rest)
+    return rest
 
 
 def streams(
-    outcome: Outcome[Any], outputs: Outputs | None, out: Kept | None, err: Kept | None
+    outcome: Outcome[Any], outputs: Outputs | None, places: Sequence[Kept | None]
 ) -> tuple[Stream | None, Stream | None]:
-    """What of an ended attempt is to be printed: from where it is kept, else from where the child wrote it."""
+    """What of an ended start is to be printed: from where it is kept, else from where the child wrote it."""
+    if outcome.each:
+        return None, None
+    out, err = places or (None, None)
     return _stream(outcome.out, outputs, out), _stream(outcome.err, outputs, err)
 
 

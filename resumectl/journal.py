@@ -20,6 +20,8 @@ from .disk import APPEND, Disk, write_all, write_new
 from .lines import VERSION, JournalError, Text, read
 from .records import Record, encode, seal, stamp
 
+SEAL = b"\n\n"  # behind a stump: two, so that no flipped bit can join it with the line that follows
+
 
 class Journal:
     """One job's journal, open for appending by the one writer that holds its lock.
@@ -70,14 +72,14 @@ class Journal:
         self._fd, self._size = self.disk.open(self.path, APPEND), len(line)
 
     def heal(self, namespace: uuid.UUID | None = None) -> None:
-        """Seal a torn last line with a newline and sync what was read, before it is trusted.
+        """Seal a torn last line and sync what was read, before it is trusted.
 
         Where there is no journal, one is made (in the given key namespace).
         """
         if not self.exists:
             return self.create(namespace)
         if not self.text.whole:
-            self._write(b"\n")
+            self._write(SEAL)
             self.text.whole = True
         self.disk.sync(self._fd)
         self.disk.sync_dir(self.path.parent)
@@ -136,10 +138,13 @@ class Journal:
                 self._rewrite()
             self._size = self.disk.size(self._fd)
             if self._size and self.disk.read(self._fd, 1, self._size - 1) != b"\n":
-                self._write(b"\n")
+                self._write(SEAL)
         except OSError as error:
             raise self._broken(error, 0) from error
-        self.append(records)
+        if records:
+            self.append(records)
+        else:
+            self.flush(barrier=False)
 
     def _put(self, records: Sequence[Record]) -> None:
         self.look()

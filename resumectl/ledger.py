@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from .records import ALONE, Record
 from .spending import Spending
@@ -70,6 +70,15 @@ def unpack_word(word: int) -> Standing:
     )
 
 
+class Start(NamedTuple):
+    """A start without an end: its attempt, its run, which start of all it is, its batch's name if it was in one."""
+
+    attempt: int
+    run: int
+    order: int
+    batch: str | None
+
+
 class Ledger:
     """Folds records, last word wins, and answers for ids in the order of their first mention."""
 
@@ -77,7 +86,7 @@ class Ledger:
         self._words: dict[bytes, int] = {}
         self._same: dict[int, int] = {}
         self._counts = [0] * len(State)
-        self._open: dict[bytes, tuple[int, int, int]] = {}  # id → attempt, run, which start of all it is
+        self._open: dict[bytes, Start] = {}  # what was started and has no end
         self._starts = self._passed = 0  # how many starts there were; the latest of them that passed
         self._limits: dict[bytes, int] = {}  # id → how many starts there were when it last met a limit
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
@@ -134,7 +143,7 @@ class Ledger:
         t, state = record.t, word & STATE
         if t == "started":
             self._starts += 1
-            self._open[id] = (attempt, self.run.get("run", 0), self._starts)
+            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, record.rest.get("uuid"))
             word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | state << BEFORE | OPEN
             return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         if t == "reset":
@@ -146,7 +155,7 @@ class Ledger:
             return word
         opened = self._open.pop(id, None)
         if t == "done" and opened is not None:
-            self._passed = max(self._passed, opened[2])
+            self._passed = max(self._passed, opened.order)
         if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
             word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
@@ -226,9 +235,9 @@ class Ledger:
         """Whether the journal has a record of the id."""
         return bool(self._words.get(id, 0) & NAMED)
 
-    def open_items(self) -> dict[bytes, tuple[int, int]]:
-        """The ids whose last record is `started`, each with its attempt and run."""
-        return {id: (attempt, run) for id, (attempt, run, _) in self._open.items()}
+    def open_items(self) -> dict[bytes, Start]:
+        """The ids whose last record is `started`."""
+        return dict(self._open)
 
     def cries(self, id: bytes) -> bool:
         """Whether an item passed that was started after this one's last limit: the next is its own fault."""

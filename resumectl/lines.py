@@ -14,9 +14,10 @@ from typing import Any
 import orjson
 
 from .disk import READ, Disk
-from .records import Decoder, Record, intact
+from .records import TAIL, Decoder, Record, intact
 
 VERSION = 1
+NEVER = -1 << 62  # so many good lines before a bad one: no crash explains it
 
 
 class JournalError(Exception):
@@ -62,9 +63,10 @@ class Text:
         """How many lines so far are records, the header included."""
         return self.lines - self.empty - len(self.bad)
 
-    def spoil(self, byte: int) -> None:
+    def spoil(self, byte: int, line: bytes = b"") -> None:
         """Note that the present line, which begins at `byte`, is bad."""
-        self.bad.append((self.lines, byte, self.good - 1))
+        good = NEVER if fused(line, self.seed) else self.good - 1
+        self.bad.append((self.lines, byte, good))
 
     def _damaged(self, line: int, byte: int, _good: int) -> JournalError:
         return JournalError(f"{self.path}: line {line} (byte {byte}) is damaged", 65)
@@ -76,6 +78,12 @@ class Text:
             self.anywhere = record.rest.get("sync") == "none"
         elif record.t != "end":
             self.anywhere = True
+
+
+def fused(line: bytes, seed: int) -> bool:
+    """Whether a whole record has more behind it on its line: a crash leaves NULs there or nothing, a flipped bit does this."""
+    end = line.find(b',"c":"') + TAIL
+    return TAIL <= end < len(line) and line[end] != 0 and intact(line[:end], seed)
 
 
 def read_header(path: Path, line: bytes) -> dict[str, Any]:
@@ -141,7 +149,7 @@ def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]
                 raise ValueError
             record = decoder.record(line)
         except (ValueError, KeyError, TypeError):
-            text.spoil(byte)
+            text.spoil(byte, line)
             continue
         if "bad" in record.rest:
             text.pass_barrier(record)

@@ -11,24 +11,23 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from .admission import Admission
-from .feed import Feed
+from .ends import Ends
+from .feed import Source
 from .interrupts import Interrupts
-from .job import Crew, Job, Outcome, ReaderGone, Show, Signal, end_record, streams
+from .job import Crew, Job, Outcome, ReaderGone, Show, Signal
 from .ledger import State
 from .lines import JournalError
-from .outputs import Kept, Outputs
+from .outputs import Outputs
 from .pacing import Pacing
 from .records import Record
 from .run import Run
-from .stream import Chunk, Stream
+from .stream import Chunk
 from .throttle import Moment
-from .verdict import Kind
 
 T = TypeVar("T")
 LOOK = 1.0  # seconds between two looks at the journal while nothing happens
@@ -49,20 +48,22 @@ class Loop(Generic[T]):
         show: Show,
         inbox: SimpleQueue[Any],
         *,
-        stream: Stream | None = None,
+        feed: Source | None = None,
         outputs: Outputs | None = None,
+        batched: bool = False,
+        keyed: bool = True,
         grace: float = 10.0,
     ) -> None:
         self.run, self.pacing, self.admission = run, pacing, admission
         self.crew, self.show, self.inbox = crew, show, inbox
         self.interrupts = Interrupts(crew, pacing, show, grace)
-        self.outputs = outputs  # None: nothing is kept
+        self.batched = batched  # each start gets its items as a list
+        self.keyed = keyed  # whoever runs the jobs wants idempotency keys
         self.tally = admission.tally
-        self._feed = Feed(run, admission, stream)
+        self._feed = feed
         self.broken: JournalError | None = None
         self.reader_gone: ReaderGone | None = None
-        self._arrived: list[Outcome[T]] = []  # ended; their output is not kept yet
-        self._kept: list[tuple[Outcome[T], Kept | None, Kept | None]] = []  # ended and kept; not in the journal yet
+        self._ends = Ends(run, pacing, admission, show, outputs)
         self._owed: list[Record] = []  # what the journal lacks
         self._slots = list(range(1, pacing.slots + 1))
 
@@ -73,8 +74,8 @@ class Loop(Generic[T]):
             self._turn(self._wait())
         self._read_on()
         self._keep()
-        if (self._owed or self._kept) and self._write([]):
-            self._acknowledge()
+        if (self._owed or self._ends.waiting) and self._write([]):
+            self._ends.acknowledge()
 
     def _turn(self, outcomes: Sequence[Outcome[T]]) -> None:
         """What ended and what comes next in one append, one sync; then it is believed, and started."""
@@ -83,10 +84,36 @@ class Loop(Generic[T]):
         self._keep()
         jobs = self._choose()
         if self._write(jobs):
-            self._acknowledge()
+            self._ends.acknowledge()
             for job in jobs:
-                self.crew.start(job)
-        self._feed.want()
+                self._start(job)
+        self._listed(None)
+
+    def _settle(self, outcome: Outcome[T]) -> None:
+        heappush(self._slots, outcome.job.slot)
+        if outcome.error:
+            self._break(JournalError(outcome.error, 74))
+        for record in self._ends.settle(outcome, moment()):
+            self._owe(record)
+
+    def _keep(self) -> None:
+        try:
+            self._owed += self._ends.keep()
+        except JournalError as error:
+            self._break(error)
+
+    def _owe(self, record: Record) -> None:
+        self.run.ledger.enter(record)
+        self._owed.append(record)
+
+    def _start(self, job: Job[T]) -> None:
+        """Its `started` is durable."""
+        if not job.check:
+            for id in job.ids:
+                self.tally.move(self.run.ledger.state(id), State.CUT_OFF)
+                self.tally.running[id] = time.monotonic()
+            self.run.ledger.enter(job.started())
+        self.crew.start(job)
 
     def _wait(self) -> list[Outcome[T]]:
         """Everything that has come into the inbox; returns after LOOK seconds at the latest."""
@@ -128,9 +155,12 @@ class Loop(Generic[T]):
         elif isinstance(event, BaseException):
             raise event
 
-    def _listed(self, chunk: Chunk) -> None:
+    def _listed(self, chunk: Chunk | None) -> None:
+        """Take in more of the list, or ask for it."""
+        if self._feed is None:
+            return
         try:
-            for record in self._feed.take(chunk):
+            for record in self._feed.want() if chunk is None else self._feed.take(chunk):
                 self._owe(record)
         except JournalError as error:
             self._break(error)
@@ -138,20 +168,20 @@ class Loop(Generic[T]):
     def _choose(self) -> list[Job[T]]:
         """The next jobs, one for each free slot, while the pacing and the printing allow."""
         jobs: list[Job[T]] = []
-        while not self.show.full and (item := self.pacing.next(moment())) is not None:
-            check = item.id in self.admission.to_check
-            attempt = self.run.ledger.attempts(item.id) + (not check)
-            keys = (self.run.key(item.id),)
-            jobs.append(Job((item,), (attempt,), keys, str(uuid.uuid4()), heappop(self._slots), check))
+        while not self.show.full and (items := self.pacing.next(moment())):
+            check = items[0].id in self.admission.to_check
+            attempts = tuple(self.run.ledger.attempts(item.id) + (not check) for item in items)
+            keys = tuple(self.run.key(item.id) for item in items) if self.keyed else ()
+            jobs.append(Job(items, attempts, keys, str(uuid.uuid4()), heappop(self._slots), check, self.batched))
         return jobs
 
     def _write(self, jobs: Sequence[Job[T]]) -> bool:
         """Append what is owed and the starts; False if the journal did not take it."""
-        started = [Record("started", job.ids, job.attempts) for job in jobs if not job.check]
+        started = [job.started() for job in jobs if not job.check]
         held, self.admission.held = self.admission.held, []
         owed = [*self._owed, *held]
         try:
-            if self.broken and (owed or self._kept):  # a failed sync has left nothing owed, and nothing proven
+            if self.broken and (owed or self._ends.waiting):  # a failed sync has left nothing owed, and nothing proven
                 self.run.journal.mend(owed)
             elif owed or started:
                 self.run.journal.append([*owed, *started])
@@ -159,9 +189,6 @@ class Loop(Generic[T]):
             self._unwritten(error, owed, started, jobs)
             return False
         self._owed = []
-        for record in started:
-            self._enter(record)
-            self.tally.running |= dict.fromkeys(record.ids, time.monotonic())
         return True
 
     def _unwritten(
@@ -170,9 +197,13 @@ class Loop(Generic[T]):
         """Keep what the file lacks; a start that is in it but will not happen is taken back."""
         landed = error.landed
         back = started[: max(0, landed - len(owed))]
-        self._owed = owed[landed:] + [Record("uncharged", r.ids, r.attempts, {"why": "stop"}) for r in back]
+        self._owed = owed[landed:] + [
+            Record("uncharged", (id,), (attempt,), {"why": "stop"})
+            for record in back
+            for id, attempt in zip(record.ids, record.attempts, strict=True)
+        ]
         for job in jobs:
-            self.pacing.running -= 1
+            self.pacing.freed(0.0)
             heappush(self._slots, job.slot)
         self._break(error)
 
@@ -183,87 +214,9 @@ class Loop(Generic[T]):
             self.pacing.halt("journal")
             self.show.say(f"{error}; starting nothing more")
 
-    def _settle(self, outcome: Outcome[T]) -> None:
-        """The slot is free, and the pacing knows what came of it."""
-        heappush(self._slots, outcome.job.slot)
-        if outcome.error:
-            self._break(JournalError(outcome.error, 74))
-        if outcome.job.check:
-            return self._checked(outcome)
-        item = outcome.job.items[0]
-        standing = self.run.ledger.standing(item.id)
-        verdict, again = self.pacing.ended(
-            item,
-            outcome.verdict,
-            outcome.seconds,
-            moment(),
-            failures=standing.failures,
-            last=self.admission.last_attempt(standing),
-        )
-        self._arrived.append(replace(outcome, verdict=verdict, again=again))
-
-    def _keep(self) -> None:
-        """Make durable what has been printed, then owe the journal the lines that name it."""
-        if not self._arrived:
-            return
-        spools = [spool for outcome in self._arrived for spool in (outcome.out, outcome.err)]
-        try:
-            where = self.outputs.keep(spools) if self.outputs is not None else [None] * len(spools)
-        except OSError as error:
-            return self._break(JournalError(f"{self.run.place.out}: {error.strerror}", 74))
-        for outcome, out, err in zip(self._arrived, where[::2], where[1::2], strict=True):
-            named = (out, err) if self.outputs is not None and self.outputs.named else (None, None)
-            self._owe(end_record(outcome, self.run.number, *named))
-            if outcome.verdict.kind in (Kind.FAILED, Kind.CUT_OFF):
-                self._exhaust(outcome.job.items[0].id)
-            self._kept.append((outcome, out, err))
-        self._arrived.clear()
-
-    def _exhaust(self, id: bytes) -> None:
-        if held := self.admission.exhausted(id):
-            self._owe(held)
-
-    def _owe(self, record: Record) -> None:
-        self.run.ledger.enter(record)
-        self._owed.append(record)
-
-    def _checked(self, outcome: Outcome[T]) -> None:
-        """`--verify` has answered for a cut-off item: done, to run after all, or unknown."""
-        item, verdict = outcome.job.items[0], outcome.verdict
-        self.pacing.checked(item)
-        outcome = replace(outcome, again=verdict.kind is Kind.FAILED)
-        self.show.outcome(outcome, *streams(outcome, None, None, None))
-        attempts = (self.run.ledger.attempts(item.id),)
-        if verdict.kind is Kind.DONE:
-            self._owe(Record("done", (item.id,), attempts, {"by": "verify"}))
-            self.tally.move(State.CUT_OFF, State.DONE)
-            self.tally.resumed += 1
-        elif verdict.kind is Kind.HELD:
-            self._owe(Record("held", (item.id,), attempts, {"why": "verify", "by": "verify", "text": verdict.text}))
-            self.tally.move(State.CUT_OFF, State.PARKED)
-        elif verdict.kind is Kind.FAILED:
-            self.admission.to_check.discard(item.id)
-            self.pacing.again(item)
-
-    def _acknowledge(self) -> None:
-        """What is durable may be believed: counted and shown."""
-        for outcome, out, err in self._kept:
-            id = outcome.job.items[0].id
-            state = self.run.ledger.state(id)
-            self.tally.running.pop(id, None)
-            self.tally.move(State.CUT_OFF, state)
-            self.tally.completed += outcome.verdict.kind is Kind.DONE
-            self.tally.failed += outcome.verdict.kind is Kind.FAILED
-            self.tally.cut_off += outcome.verdict.kind is Kind.CUT_OFF
-            self.show.outcome(outcome, *streams(outcome, self.outputs, out, err))
-        self._kept.clear()
-
-    def _enter(self, record: Record) -> None:
-        for id in record.ids:
-            self.tally.move(self.run.ledger.state(id), State.CUT_OFF)
-        self.run.ledger.enter(record)
-
     def _read_on(self) -> None:
+        if self._feed is None:
+            return
         try:
             for record in self._feed.rest(self.inbox):
                 self._owe(record)
@@ -272,8 +225,7 @@ class Loop(Generic[T]):
 
     def unrecorded(self) -> list[bytes]:
         """The ids of what ended and could not be recorded."""
-        ended = [*self._arrived, *(outcome for outcome, _, _ in self._kept)]
-        return [id for outcome in ended for id in outcome.job.ids]
+        return self._ends.unrecorded()
 
     def why(self) -> str:
         """Why the run ended, as `end` says it; the first that applies."""

@@ -69,10 +69,14 @@ class Order:
         """An attempt has ended."""
         if not self._keep:
             return self._printer.outcome(outcome, out, err)
-        self._put(outcome.job.items[0].index, (outcome, out, err), final=not outcome.again)
+        first, *others = outcome.job.items
+        for item in others:  # a batch is printed once, in its first item's place
+            self._put(item.index, None, final=item.id not in outcome.again)
+        self._put(first.index, (outcome, out, err), final=first.id not in outcome.again)
 
-    def _put(self, index: int, held: Held, final: bool) -> None:
-        self._ready.setdefault(index, []).append(held)
+    def _put(self, index: int, held: Held | None, final: bool) -> None:
+        if held is not None:
+            self._ready.setdefault(index, []).append(held)
         if final:
             self._over.add(index)
         self._release()

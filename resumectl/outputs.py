@@ -61,6 +61,21 @@ class Spool:
             self.fd = -1
 
 
+class Text:
+    """Bytes in memory, to be kept like a stream."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.fd = 0
+
+    def pieces(self) -> Iterator[bytes]:
+        if self._data:
+            yield self._data
+
+    def close(self) -> None:
+        """Nothing."""
+
+
 def _nameless(directory: Path) -> int:
     """Where nameless files are refused, one that loses its name."""
     if hasattr(os, "O_TMPFILE"):
@@ -142,7 +157,7 @@ class Outputs:
         """For a run that keeps nothing but must hold output back: a file that goes with the process."""
         self.fd, self.sync, self.named = _nameless(self.path.parent), False, False
 
-    def keep(self, spools: Sequence[Spool | None]) -> list[Kept | None]:
+    def keep(self, spools: Sequence[Spool | Text | None]) -> list[Kept | None]:
         """Append the streams and make them durable; where each lies now.  Raises OSError, nothing kept then."""
         end = self.disk.size(self.fd)
         found: list[Kept | None] = []

@@ -10,39 +10,19 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from .failures import Failures
 from .items import Item
+from .policy import Before, Policy
 from .spending import Spending
-from .throttle import Moment, Rhythm, Throttle
+from .throttle import Moment, Throttle
 from .verdict import Kind, Verdict
 
 T = TypeVar("T")
 PERSON = frozenset({"halt", "failures", "budget", "vanished", "stream"})  # the reasons that exit 3
-
-
-@dataclass(frozen=True)
-class Policy:
-    """When to try again and when to stop starting.  0 is no limit for counts, None for times and costs."""
-
-    max_failures: int = 0
-    max_consecutive_failures: int = 20
-    max_items: int = 0
-    max_time: float | None = None  # seconds
-    retries: int = 0
-    max_cost: float | None = None  # of this run
-    max_total_cost: float | None = None  # of all runs
-    rhythm: Rhythm = Rhythm()
-
-
-@dataclass(frozen=True)
-class Before:
-    """What earlier runs left: the mean seconds of an attempt, their cost, whether the last one hit a limit."""
-
-    mean: float | None = None
-    cost: float = 0.0
-    limited: bool = False
 
 
 class Ending(NamedTuple):
@@ -52,6 +32,10 @@ class Ending(NamedTuple):
     again: bool = False
 
 
+def _weightless(item: Item[Any]) -> int:
+    return 0
+
+
 class Pacing(Generic[T]):
     """The queue of one run and the reasons to start nothing more.
 
@@ -59,11 +43,13 @@ class Pacing(Generic[T]):
     """
 
     def __init__(
-        self, policy: Policy, slots: int, now: Moment, before: Before = Before(), rng: random.Random | None = None
+        self, policy: Policy, slots: int, now: Moment, before: Before | None = None, rng: random.Random | None = None
     ) -> None:
         """`rng` is where jitter comes from."""
         self.policy, self.slots = policy, slots
-        self.throttle = Throttle(policy.rhythm, slots, rng or random.Random(), probe=before.limited)
+        self.throttle = Throttle(
+            policy.rhythm, slots, rng or random.Random(), probe=before is not None and before.limited
+        )
         self.spending = Spending()
         self.stop: str | None = None
         self.text = ""  # why it stopped, for a person
@@ -71,7 +57,7 @@ class Pacing(Generic[T]):
         self.running = 0
         self.closed = False  # the list has been read to its end
         self._then: tuple[str, str] | None = None  # the reason to stop when what was read has been gone through
-        self._began, self._before = now, before
+        self._began, self._before = now, before or Before()
         self._first: deque[Item[T]] = deque()
         self._last: list[tuple[bool, int, int, Item[T]]] = []
         self._retries: list[tuple[float, int, Item[T]]] = []
@@ -79,10 +65,12 @@ class Pacing(Generic[T]):
         self._starts: dict[bytes, int] = {}  # id → which start of this run it is
         self._limited: dict[bytes, int] = {}  # id → how many starts there were when it hit a limit
         self._passed = 0  # the latest start that passed
+        self._alone: set[bytes] = set()
+        self.room = 0  # how much of what an item weighs goes into one start
+        self.weigh: Callable[[Item[T]], int] = _weightless
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
-        self._failures = 0
-        self._streak: list[str] = []  # the reasons of the failures in a row
+        self._failures = Failures(policy.max_failures, policy.max_consecutive_failures)
 
     def add(self, item: Item[T]) -> None:
         """Behind the items that stand in list order."""
@@ -113,7 +101,11 @@ class Pacing(Generic[T]):
     @property
     def hungry(self) -> bool:
         """Whether more of the list is wanted: one item ahead of the free slots."""
-        return not self.closed and self.stop is None and len(self._first) <= self.slots - self.running
+        return (
+            not self.closed
+            and self.stop is None
+            and len(self._first) <= (self.slots - self.running) * self.policy.batch
+        )
 
     def close(self, why: str | None = None, text: str = "") -> None:
         """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
@@ -131,18 +123,49 @@ class Pacing(Generic[T]):
         if self.stop is None or (why in PERSON and self.stop not in PERSON):
             self.stop, self.text = why, text
 
-    def next(self, now: Moment) -> Item[T] | None:
-        """The item to start now, counted as running; None when none may start."""
+    def next(self, now: Moment) -> tuple[Item[T], ...]:
+        """The items of the next start, which then counts as running; empty when nothing may start."""
         if self.stop is not None or self.running >= self.slots or self.running >= self.throttle.allowed(now):
-            return None
+            return ()
         if not self._ready(now) or self._forbidden(now):
-            return None
-        item = self._take(now)
-        self._started += item.id not in self._tries
+            return ()
+        items = [self._take(now)]
+        room = self.room - self.weigh(items[0])
+        while self._may_join(items, room, now):
+            items.append(self._take(now))
+            room -= self.weigh(items[-1])
+        self._started += sum(item.id not in self._tries for item in items)
         self.running += 1
-        self._starts[item.id] = self._next()
+        start = self._next()
+        for item in items:
+            self._starts[item.id] = start
         self.throttle.started(now)
-        return item
+        return tuple(items)
+
+    def _may_join(self, items: list[Item[T]], room: int, now: Moment) -> bool:
+        """Whether one more item goes into the start: neither poisoned, nor too much for a limit or an argv."""
+        if len(items) >= self.policy.batch or items[0].id in self._alone or not self._ready(now):
+            return False
+        if self.policy.max_items and self._started + len(items) >= self.policy.max_items:
+            return False
+        item = self._peek(now)
+        return item.id not in self._alone and self.weigh(item) <= room
+
+    def _peek(self, now: Moment) -> Item[T]:
+        if self._retries and self._retries[0][0] <= now.mono:
+            return self._retries[0][2]
+        return self._first[0] if self._first else self._last[0][3]
+
+    def alone(self, id: bytes) -> None:
+        """This item never shares a start: what is poisoned hurts only itself."""
+        self._alone.add(id)
+
+    def freed(self, seconds: float) -> None:
+        """A start of so many seconds has ended, whatever came of its items."""
+        self.running -= 1
+        if seconds:
+            self._ended += 1
+            self._seconds += seconds
 
     def _ready(self, now: Moment) -> bool:
         return self._due(now) or bool(self._first) or (self.closed and bool(self._last))
@@ -172,7 +195,8 @@ class Pacing(Generic[T]):
         elif policy.max_cost is not None and spent >= policy.max_cost:
             self.halt("budget", f"the reported cost of this run has come to {spent:.6g} (--max-cost)")
         elif policy.max_total_cost is not None and spent + self._before.cost >= policy.max_total_cost:
-            self.halt("budget", f"the reported cost of all runs has come to {spent + self._before.cost:.6g} (--max-total-cost)")
+            total = spent + self._before.cost
+            self.halt("budget", f"the reported cost of all runs has come to {total:.6g} (--max-total-cost)")
         return self.stop is not None
 
     def _mean(self) -> float:
@@ -189,13 +213,21 @@ class Pacing(Generic[T]):
         return self._retries[0][0] - now.mono if self.running < self.throttle.allowed(now) else None
 
     def ended(
-        self, item: Item[T], verdict: Verdict, seconds: float, now: Moment, *, failures: int = 0, last: bool = False
+        self,
+        item: Item[T],
+        verdict: Verdict,
+        seconds: float,
+        now: Moment,
+        *,
+        failures: int = 0,
+        last: bool = False,
+        alone: bool = True,
     ) -> Ending:
-        """One start has ended: what is to be recorded of it.
+        """An attempt of an item has ended: what is to be recorded of it.  `freed` tells of its start.
 
-        `failures` is how often the item had failed before, `last` that it may have no further attempt.
+        `failures` is how often the item had failed before, `last` that it may have no
+        further attempt, `alone` that no other item shared its start.
         """
-        self.running -= 1
         start = self._starts.pop(item.id)
         if verdict.why != "stop":
             self.spending.add(verdict.cost, verdict.sums)
@@ -203,12 +235,12 @@ class Pacing(Generic[T]):
             verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures)
             if verdict.kind is Kind.UNCHARGED:
                 return Ending(verdict, again=self.stop is None)
-        self._ended += 1
-        self._seconds += seconds
+        if verdict.kind is Kind.FAILED and not alone:
+            self.alone(item.id)
         self.throttle.answered()
         if verdict.kind is Kind.DONE:
             self._passed = max(self._passed, start)
-            self._streak.clear()
+            self._failures.passed()
             self.throttle.passed()
         return Ending(verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last))
 
@@ -255,21 +287,6 @@ class Pacing(Generic[T]):
             self._tries[item.id] = tries + 1
             heapq.heappush(self._retries, (self.throttle.retry_at(now, tries), self._next(), item))
             return True
-        self._failures += 1
-        if failures == tries:  # it had never failed before this run
-            self._streak.append(verdict.text)
-        self._stop_after_failures()
+        if why := self._failures.add(verdict.text, first=failures == tries):
+            self.halt("failures", why)
         return False
-
-    def _stop_after_failures(self) -> None:
-        limit = self.policy.max_consecutive_failures
-        if self.policy.max_failures and self._failures >= self.policy.max_failures:
-            self.halt("failures", f"{self._failures} items failed (--max-failures)")
-        elif limit and len(self._streak) >= limit:
-            self.halt("failures", f"{limit} items in a row failed{self._hint()} (--max-consecutive-failures)")
-
-    def _hint(self) -> str:
-        same = set(self._streak)
-        if same == {"exit 1"}:
-            return ", all with exit 1; if that is no failure here, say --ok code:0,1"
-        return f", all with {same.pop()}" if len(same) == 1 else ""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from .job import Outcome, ReaderGone
 from .outputs import Stream
-from .report import ended_line
+from .report import ended_lines
 from .words import clock, duration, shown
 
 REPAINT = 0.1  # seconds between two repaints
@@ -78,8 +78,8 @@ class Printer:
 
     def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None) -> None:
         """Print a finished item's streams, each in one piece, and a word if it did not end well."""
-        line = ended_line(outcome)
-        self._give(outcome.job.ids[0], out, err, _line(line) if line else b"")
+        lines = b"".join(_line(line) for line in ended_lines(outcome))
+        self._give(outcome.job.ids[0], out, err, lines)
 
     def replay(self, id: bytes, out: Stream | None) -> None:
         """Print what an item that is done already printed when it ran."""
@@ -162,8 +162,11 @@ class Printer:
             self._write(2, task)
         elif task is not None:
             out, err, line, tag = task
-            self._copy(1, out, tag)
-            self._copy(2, err, tag)
+            try:
+                self._copy(1, out, tag)
+                self._copy(2, err, tag)
+            except OSError as error:
+                self._inbox.put(ReaderGone(f"what a command printed can't be read: {error.strerror}"))
             self._write(2, line)
             self._printed += 1
             if self._printed == self._given or self.waiting == self._most - 1:

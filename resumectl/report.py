@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .job import Outcome
 from .ledger import State
@@ -81,14 +81,19 @@ def pace(tally: Tally) -> str:
     return f"{tally.rate():.1f}/s" + (f", {duration(eta)} left" if eta is not None else "")
 
 
-def ended_line(outcome: Outcome[object]) -> str | None:
-    """What is said of an item that did not end well."""
-    verdict, ids = outcome.verdict, outcome.job.ids
+def ended_lines(outcome: Outcome[object]) -> Iterator[str]:
+    """What is said of items that did not end well: one line for each reason, naming the first."""
     words = {Kind.FAILED: "failed", Kind.CUT_OFF: "cut off", Kind.HELD: "held", Kind.UNCHARGED: "not now"}
-    if verdict.kind is Kind.DONE or verdict.why == "stop":
-        return None
-    text = shown(verdict.text.encode(errors="surrogateescape")) or verdict.why
-    return f"{words[verdict.kind]} {shown(ids[0])}: {text}"
+    groups: dict[tuple[Kind, str, str], list[bytes]] = {}
+    for id in outcome.job.ids:
+        verdict = outcome.of(id)
+        if verdict.kind is not Kind.DONE and verdict.why != "stop" and not (outcome.job.check and outcome.again):
+            groups.setdefault((verdict.kind, verdict.why, verdict.text), []).append(id)
+    for (kind, why, text), ids in groups.items():
+        more = f" and {len(ids) - 1} more of its batch" if len(ids) > 1 else ""
+        yield f"{words[kind]} {shown(ids[0])}{more}: {shown(text.encode(errors='surrogateescape')) or why}"
+    if outcome.note:
+        yield f"resumectl: {outcome.note}"
 
 
 def last_line(tally: Tally) -> str:

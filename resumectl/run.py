@@ -24,8 +24,10 @@ from .journal import Journal
 from .ledger import Ledger
 from .lines import JournalError
 from .outputs import Outputs
+from .papers import Papers, leftovers
 from .place import Place
 from .records import Record, stamp
+from .verdict import Kind, Verdict
 
 Pause = Callable[[float], None]
 T = TypeVar("T")
@@ -82,7 +84,9 @@ class Run:
             raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
-            raise JournalError(f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code)
+            raise JournalError(
+                f"{damage}; restore a copy, or go on with what is intact: run --accept-damage", damage.code
+            )
         self.number = self.ledger.run.get("run", 0)
 
     def key(self, id: bytes) -> str:
@@ -93,15 +97,25 @@ class Run:
         """Who still lives of a run that did not end.  Raises JournalError 74."""
         if not self.ledger.run or self.ledger.end:
             return Orphans()
-        keys = [self.key(id) for id in self.ledger.open_items()]
-        return self._guard(lambda: ask(self.disk, self.place.live, self.place.journal, keys))
+        open_items = self.ledger.open_items()
+        keys = [self.key(id) for id in open_items]
+        files = [os.fspath(Papers(self.place, name).items) for name in {s.batch for s in open_items.values()} if name]
+        return self._guard(lambda: ask(self.disk, self.place.live, self.place.journal, keys, files))
 
     def seal_open(self, why: str = "crash") -> list[Record]:
-        """One `cut_off` for each item whose last record is `started`; the ledger takes them in at once."""
-        records = [
-            Record("cut_off", (id,), (attempt,), {"run": run, "why": why})
-            for id, (attempt, run) in self.ledger.open_items().items()
-        ]
+        """The end of each item whose last record is `started`: done if its batch had reported so, else
+        cut off.  The ledger takes them in at once."""
+        told: dict[str, dict[bytes, Verdict]] = {}
+        records = []
+        for id, start in self.ledger.open_items().items():
+            if start.batch is not None and start.batch not in told:
+                told[start.batch] = self._guard(Papers(self.place, start.batch).told)
+            verdict = told[start.batch].get(id) if start.batch is not None else None
+            if verdict is not None:
+                why_too = {} if verdict.kind is Kind.DONE else {"why": verdict.why, "text": verdict.text}
+                records.append(Record(verdict.kind.value, (id,), (start.attempt,), {"reported": True, **why_too}))
+            else:
+                records.append(Record("cut_off", (id,), (start.attempt,), {"run": start.run, "why": why}))
         for record in records:
             self.ledger.enter(record)
         return records
@@ -124,6 +138,13 @@ class Run:
         record = Record("run", (), (), {**head, "boot": boot(), "ver": __version__, **fields})
         self.ledger.enter(record)
         self.journal.barrier(record, more)
+        if not keep_fence:
+            self._guard(self._sweep)
+
+    def _sweep(self) -> None:
+        """What batches of killed runs have left is in the journal by now."""
+        for path in leftovers(self.place):
+            self.disk.unlink(path)
 
     def keep_list(self, raw: bytes) -> None:
         """Add to `NAME.items` what was read of a list that is no regular file.  Raises JournalError 74."""
@@ -179,6 +200,10 @@ class Run:
         if moved:
             self._guard(lambda: self.disk.sync_dir(self.place.journal.parent))
         return moved
+
+    def delete(self, path: Path) -> None:
+        """Delete an archive.  Raises JournalError 74."""
+        self._guard(lambda: self.disk.unlink(path))
 
     def _unused(self, name: str) -> Path:
         path, count = self.place.journal.with_name(name), 1

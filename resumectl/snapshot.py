@@ -105,7 +105,7 @@ class Snapshot:
         end = self.ledger.end if not self.running else {}
         return {
             "schema": SCHEMA,
-            "job": self.place.job,
+            "job": printable(self.place.job),
             "journal": printable(os.fsdecode(self.place.journal)),
             "state": self.state,
             "reason": end.get("why"),

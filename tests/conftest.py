@@ -18,6 +18,9 @@ from typing import Any
 import pytest
 from warm import Warm
 
+from resumectl.place import Place
+from resumectl.snapshot import take
+
 PROGRAM = [sys.executable, "-m", "resumectl"]
 APPEND = ("sh", "-c", 'printf "%s\\n" "$1" >>effects', "_", "{}")
 PATIENCE = 30.0  # seconds after which a wait has failed; never a measure of anything
@@ -100,6 +103,15 @@ class Scratch:
     def status(self, *words: str) -> dict[str, Any]:
         """`status --json` of the only job."""
         return json.loads(self.run("status", "--json", *words).out)
+
+    def counts(self, job: str = "sh") -> dict[str, int]:
+        """What `status` counts, without a start of the program."""
+        found: dict[str, int] = take(Place(self.journal(job))).fields()["counts"]
+        return found
+
+    def has(self, **counts: int) -> bool:
+        """Whether `status` would count so many, among others."""
+        return self.counts() == self.counts() | counts
 
     def close(self) -> None:
         for process in self._started:

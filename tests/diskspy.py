@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from resumectl.disk import Disk
+from resumectl.disk import APPEND, Disk
 
 READS = {"close", "read", "size", "identity", "exists", "is_directory"}  # whatever else there is changes something
 PARTS: dict[str, Callable[[int], int]] = {"half": lambda size: size // 2, "most": lambda size: size - 1}
@@ -39,8 +39,8 @@ class Spy:
     that file system is cut first.  With `error` (such as ENOSPC) nobody dies: that
     operation fails `once`, or from then on `all` of its name do.
 
-    `log` gets one JSON array an operation: its name, the paths, what a write wrote,
-    and the error that it ended with.
+    `log` gets one JSON array an operation: its name (`create` for an open that may make
+    or empty a file), the paths, what a write wrote, and the error that it ended with.
     """
 
     def __init__(
@@ -85,7 +85,9 @@ class Spy:
     def _note(self, name: str, args: tuple[Any, ...], error: str) -> None:
         if self._log >= 0:
             paths = [_path(arg) for arg in args if isinstance(arg, Path) or arg is args[0]]
-            data = bytes(args[1]).decode(errors="replace") if name == "write" else ""
+            data = _text(args[1]) if name == "write" else ""
+            if name == "open" and (args[1] if len(args) > 1 else APPEND) & (os.O_CREAT | os.O_TRUNC):
+                name = "create"
             os.write(self._log, json.dumps([name, paths, data, error]).encode() + b"\n")
 
     def _die(self) -> None:
@@ -101,6 +103,10 @@ class Operation(NamedTuple):
     paths: list[str]
     data: str
     error: str
+
+
+def _text(data: bytes | memoryview) -> str:
+    return bytes(data).decode("latin-1")
 
 
 def _path(target: int | Path) -> str:

@@ -1,7 +1,8 @@
 """Whether a history of crashes kept the promises, judged by what the commands did, not by the journal's opinion.
 
 The effects file has a line `ID ATTEMPT KEY` for each time that the command did its
-work; the same `ID ATTEMPT` on the program's standard output acknowledges it.
+work; the same `ID ATTEMPT` on the program's standard output acknowledges it.  An
+item named `slow` waits until there is a file `go`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 from warm import Ended, Warm
 
 CHILD = (
+    'until [ "$RESUMECTL_ITEM" != slow ] || [ -e go ]; do sleep 0.01; done; '
     'printf "%s %s %s\\n" "$RESUMECTL_ITEM" "$RESUMECTL_ATTEMPT" "$RESUMECTL_KEY" >>"$EFFECTS" && '
     'printf "%s %s\\n" "$RESUMECTL_ITEM" "$RESUMECTL_ATTEMPT"'
 )
@@ -115,6 +117,7 @@ class History:
         i4_every_repeat_was_announced(self)
         i5_the_grammar_holds(records(text))
         i6_every_line_passes_and_no_byte_changed(self, text)
+        what_the_journal_names_as_kept_is_there(self, records(text))
 
 
 def i1_what_was_acknowledged_or_recorded_never_runs_again(history: History) -> None:
@@ -186,6 +189,18 @@ def i6_every_line_passes_and_no_byte_changed(history: History, text: bytes) -> N
     assert bad <= history.crashes * (2 * history.jobs + 1), f"I6: {bad} bad lines after {history.crashes} crashes"
 
 
+def what_the_journal_names_as_kept_is_there(history: History, found: Iterable[dict[str, Any]]) -> None:
+    path = history.journal.with_suffix(".out")
+    kept = path.read_bytes() if path.exists() else b""
+    for record in found:
+        for stream in ("out", "err"):
+            if field := record.get(stream):
+                offset, length, crc = field
+                piece = kept[offset : offset + length]
+                intact = len(piece) == length and f"{zlib.crc32(piece):08x}" == crc
+                assert intact, f"the kept {stream} of {record} is not there: {piece!r}"
+
+
 def i8_after_an_error_nothing_starts_and_what_is_not_recorded_is_named(
     history: History, ended: Ended, before: Iterable[tuple[str, str, str]]
 ) -> None:
@@ -198,10 +213,16 @@ def i8_after_an_error_nothing_starts_and_what_is_not_recorded_is_named(
     assert {id for id, _ in did} <= may, f"I8: only {may or 'none'} might have started, and {did} did"
     recorded = {(record["id"], record["a"]) for record in records(history.bytes()) if record["t"] in ENDS}
     lost = {id for id, _ in did - recorded}
-    named = {id for line in re.findall(r"^ended but not recorded: (.*)$", ended.err, re.MULTILINE) for id in line.split(", ")}
+    named = unrecorded(ended)
     assert lost <= named, f"I8: {lost} ended and not recorded, {named or 'none'} named"
     untold = {id for id, _ in did} - acknowledged(ended).keys()
     assert untold == named, f"I8: {untold or 'none'} ended and not acknowledged, {named or 'none'} named"
+
+
+def unrecorded(ended: Ended) -> set[str]:
+    """The ids that a run named as ended but not recorded."""
+    lines = re.findall(r"^ended but not recorded: (.*)$", ended.err, re.MULTILINE)
+    return {id for line in lines for id in line.split(", ")}
 
 
 def may_start(journal: Path, events: Iterable[tuple[str, str, str]]) -> set[str]:

@@ -49,14 +49,16 @@ class Paced:
         return list(self._starting())
 
     def _starting(self) -> Iterator[str]:
-        while (item := self.pacing.next(self.now)) is not None:
-            self._began[item.id.decode()] = self.mono
-            yield item.id.decode()
+        while items := self.pacing.next(self.now):
+            for item in items:
+                self._began[item.id.decode()] = self.mono
+                yield item.id.decode()
 
     def end(self, id: str, verdict: Verdict, **options: Any) -> Ending:
         """What runs under this id has ended now."""
         known = self.failures.get(id, 0)
         seconds = self.mono - self._began.pop(id)
+        self.pacing.freed(seconds)
         ending = self.pacing.ended(self.item(id), verdict, seconds, self.now, failures=known, **options)
         self.failures[id] = known + (ending.verdict.kind is Kind.FAILED)
         return ending

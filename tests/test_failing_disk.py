@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import pytest
+from conftest import until
 from diskspy import Operation, noted
-from oracle import History, harmless, i8_after_an_error_nothing_starts_and_what_is_not_recorded_is_named
+from oracle import (
+    JOB,
+    History,
+    harmless,
+    i8_after_an_error_nothing_starts_and_what_is_not_recorded_is_named,
+    unrecorded,
+)
 from warm import Warm, spread
 
 IDS = ["a", "b", "c"]
@@ -86,7 +96,34 @@ def test_the_same_holds_with_two_at_once(ram, warms):
 
 def test_the_same_holds_while_a_torn_journal_is_taken_up_again(ram, warms):
     """Healing the stump, the new fence, the announcement: each may fail."""
-    fail = Failer(ram, jobs=1, torn=28)
+    clean = Failer(ram / "clean", jobs=1).operations(warms[0])
+    written = next(at for at, operation in enumerate(clean, 1) if '"t":"done"' in operation.data)
+    fail = Failer(ram, jobs=1, torn=written)
     known = fail.operations(warms[0])
-    assert any(operation.data == "\n" for operation in known), "nothing was torn"
+    assert any(operation.data and not operation.data.strip() for operation in known), "nothing was torn"
     spread(fail, points(known, "all"), warms)
+
+
+def test_what_a_failed_sync_has_left_unproven_is_never_acknowledged(ram, warms):
+    """Turns in which nothing ends come between the failure and the last try: they must not believe it."""
+    ids = ["quick", "slow"]
+    clean = History(ram / "clean", ids, 2)
+    (clean.path / "go").touch()
+    assert clean.run(warms[0], log=clean.path / "log").code == 0
+    known = noted(clean.path / "log")
+    done = next(at for at, operation in enumerate(known) if '"t":"done"' in operation.data)
+    history = History(ram / "h", ids, 2)
+    found = history.found()
+    warms[0].start(history.words(), history.path, history.env, at=done + 2, error="EIO", how="all")
+    assert known[done + 1].name == "sync"
+    until(lambda: "starting nothing more" in (history.path / "err").read_text())
+    pid = json.loads(history.journal.with_name(f"{JOB}.lock").read_text())["pid"]
+    os.kill(pid, signal.SIGINT)
+    until(lambda: "interrupted" in (history.path / "err").read_text())
+    (history.path / "go").touch()
+    ended = history.saw(found, warms[0].wait())
+    assert ended.code == -signal.SIGINT, ended.err
+    assert not ended.out and unrecorded(ended) == set(ids), ended
+    ended = history.run(warms[0])
+    assert ended.code == 0, ended.err
+    history.judge()

@@ -28,7 +28,7 @@ def crash(scratch: Scratch, *options: str) -> None:
 def test_a_killed_run_loses_nothing_and_repeats_only_what_it_announces_with_the_same_key(scratch: Scratch) -> None:
     """An item between its effect and its record is told by its key, which no later run changes."""
     crash(scratch)
-    assert scratch.status()["counts"] == dict(total=3, done=1, failed=0, cut_off=1, parked=0, new=1, running=0)
+    assert scratch.counts() == dict(total=3, done=1, failed=0, cut_off=1, parked=0, new=1, running=0)
     again = scratch.run("run", "--items", "i", *CRASHING)
     assert again.code == 0
     assert "3 items: 1 done, 1 cut off, 1 new" in again.err and "cut off before: c\n" in again.err
@@ -94,7 +94,7 @@ def test_max_attempts_holds_an_item_over_several_runs_until_it_is_raised(scratch
     options = ("run", "--items", "i", "--max-attempts")
     assert scratch.run(*options, "2", *NEEDS_FILE).code == 1
     assert scratch.run(*options, "2", *NEEDS_FILE).code == 1
-    assert scratch.status()["counts"]["parked"] == 1
+    assert scratch.has(parked=1)
     held = scratch.run("run", "--items", "i", *NEEDS_FILE)
     assert held.code == 1 and "1 parked" in held.err and len(scratch.effects()) == 2
     assert scratch.run(*options, "3", *NEEDS_FILE).code == 1
@@ -124,7 +124,7 @@ def test_cut_off_verify_asks_whether_the_effect_is_in_place(scratch: Scratch, an
     ended = scratch.run("run", "--items", "i", "--verify", verify, *CRASHING)
     assert ended.code == code, ended.err
     assert [line[0] for line in scratch.effects()].count("c") == repeats
-    assert scratch.run("status", f"--{state}").out.splitlines().count(b"c") == 1
+    assert scratch.counts()[state] == (3 if state == "done" else 1)
     verified = [r for r in scratch.records("sh", "done", "held") if r.get("by") == "verify"]
     assert len(verified) == (answer != 1)
 
@@ -139,7 +139,7 @@ def test_under_hold_a_timeout_is_a_cut_off_and_without_it_a_failure(scratch: Scr
     assert scratch.run(*hold).code == 1
     assert scratch.records("sh", "cut_off")[0]["why"] == "timeout"
     assert scratch.run(*hold).code == 1
-    assert scratch.effects() == ["a", "a"] and scratch.status("--job", "sh")["counts"]["parked"] == 1
+    assert scratch.effects() == ["a", "a"] and scratch.has(parked=1)
 
 
 def test_a_changed_command_is_refused_and_each_way_on_that_is_named_works(scratch: Scratch) -> None:
@@ -156,7 +156,7 @@ def test_a_changed_command_is_refused_and_each_way_on_that_is_named_works(scratc
     assert scratch.run("run", "--items", "i", "--job", "NAME", *other).code == 0
     assert scratch.effects() == ["a", "other a"]
     assert scratch.run("run", "--items", "i", "--accept-command", *other).code == 0
-    assert scratch.run("run", "--items", "i", *other).code == 0
+    assert scratch.run("run", "--items", "i", *other).code == 0  # it need be accepted only once
     assert scratch.effects() == ["a", "other a"]
     assert scratch.run("run", "--items", "i", "--fresh", *APPEND).code == 0
     assert scratch.effects() == ["a", "other a", "a"]
@@ -174,7 +174,6 @@ def test_the_same_job_in_a_parent_directory_is_not_begun_anew(scratch: Scratch) 
     assert not list(below.iterdir())
     assert typed(scratch, f"{call} --job mine true").code == 0
     assert typed(scratch, f"{call} --journal here.jsonl true").code == 0
-    assert typed(scratch, f"{call} true another command").code == 0
 
 
 def test_the_printed_command_goes_on_where_the_run_stopped(scratch: Scratch) -> None:

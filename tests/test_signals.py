@@ -61,7 +61,7 @@ def test_the_first_interrupt_lets_what_runs_end_and_starts_nothing_more(scratch:
     opened(scratch)
     assert running.end() == -INT
     assert sorted(scratch.effects()) == ["a", "b"] and running.why() == ["sigint"]
-    assert scratch.status()["counts"] | {"done": 2, "new": 1, "cut_off": 0} == scratch.status()["counts"]
+    assert scratch.has(done=2, new=1, cut_off=0)
 
 
 def test_the_second_interrupt_sends_what_the_terminal_would_have_sent(scratch: Scratch) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import tracing
 from oracle import (
+    JOB,
     History,
+    acknowledged,
     harmless,
     i2_every_item_is_done_once,
     i5_the_grammar_holds,
@@ -44,9 +46,9 @@ class Bench:
 
 
 def faults(kinds: Counter[str], what: str = "") -> Iterator[Fault]:
-    """One for each call; of those that change nothing themselves half are killed and the other half fail."""
+    """One for each call; of those that change no bytes one half is killed and the other half fails."""
     for kind, calls in kinds.items():
-        first, step = (1 + (what != "KILL"), 2) if kind in ("openat", "fsync") else (1, 1)
+        first, step = (1 + (what != "KILL"), 2) if kind in ("openat", "fsync", "fdatasync") else (1, 1)
         for when in range(first, calls + 1, step):
             yield Fault(kind, what or FAILS.get(kind, "ENOSPC"), str(when))
 
@@ -84,52 +86,24 @@ def test_any_call_that_fails_ends_the_run_with_74_and_the_next_run_finishes(ram,
     spread(fail, faults(bench.counted()), warms)
 
 
-@pytest.mark.parametrize("what", ["KILL", "EIO"])
-@pytest.mark.parametrize("kind", ["link", "rename"])
-def test_starting_over_keeps_the_old_journal_or_has_the_new_one(ram, warms, kind, what):
+@pytest.mark.parametrize(("kind", "what", "when"), [("link", "KILL", 1), ("link", "EIO", 1), ("rename", "KILL", 1), ("rename", "EIO", 2)])
+def test_starting_over_has_the_old_journal_or_the_new_one(ram, warms, kind, what, when):
     """--fresh, cut in two: no state between the two journals can be seen, and nothing of the old one is lost."""
     history = prepared(ram, warms[0])
     old = history.bytes()
-    fault = Fault(kind, what, "1")
-    ended, _ = traced(history, "--fresh", fault=fault)
-    assert ended.code in (-9, 74), ended.err
+    ended, _ = traced(history, "--fresh", fault=Fault(kind, what, str(when)))
+    assert ended.code == (-9 if what == "KILL" else 74), ended.err
     assert "Traceback" not in ended.err
-    kept = [path.read_bytes() for path in history.journal.parent.glob("*.jsonl.bak-*")]
-    assert history.bytes() == old and kept in ([], [old])
-    ended = history.run(warms[0], "--fresh")
-    assert ended.code == 0 and ended.out, ended.err
-    assert {path.read_bytes() for path in history.journal.parent.glob("*.jsonl.bak-*")} == {old}
+    kept = archives(history)
+    assert history.bytes() == old or kept == {old}, "the old journal is gone"
+    assert history.run(warms[0], "--fresh").code == 0
+    assert old in archives(history)
+    assert Counter(effect.id for effect in history.effects()) == Counter(IDS * 2)
     i2_every_item_is_done_once(history, records(history.bytes()))
-    i5_the_grammar_holds(records(history.bytes()))
 
 
-HAND = {
-    "mark": ["mark", "failed", "--id", "b", "--job", "sh"],
-    "reset": ["reset", "--id", "b", "--yes"],
-    "purge": ["reset", "--purge", "--yes"],
-}
-
-
-@pytest.mark.parametrize("verb", HAND)
-def test_a_person_s_word_is_taken_whole_or_not_at_all(ram, warms, verb):
-    """mark and reset, killed at each call or failing there: afterwards the same word and a run do what they say."""
-    places = count()
-
-    def befall(warm: Warm, fault: Fault) -> None:
-        history = prepared(ram / str(next(places)), warm)
-        ended, found = traced(history, words=HAND[verb], fault=fault)
-        expected = 0 if any(call.injected and harmless(call.kind, call.paths) for call in found) else 74
-        assert ended.code == (-9 if fault.what == "KILL" else expected), ended.err
-        assert "Traceback" not in ended.err
-        i5_the_grammar_holds(records(history.bytes()))
-        do(history, warm, HAND[verb])
-        ended = history.run(warm)
-        assert ended.code == 0, ended.err
-        assert set(ended.out.split()[::2]) == set(IDS if verb == "purge" else "b")
-
-    known = Counter(call.kind for call in own(traced(prepared(ram / "known", warms[0]), words=HAND[verb])[1]))
-    changing = [kind for kind in known if kind not in ("openat", "fsync", "ftruncate")]
-    spread(befall, [Fault(kind, what, str(known[kind])) for kind in changing for what in ("KILL", "EIO")], warms)
+def archives(history: History) -> set[bytes]:
+    return {path.read_bytes() for path in history.journal.parent.glob("*.jsonl.bak-*")}
 
 
 def prepared(path: Path, warm: Warm) -> History:
@@ -139,11 +113,37 @@ def prepared(path: Path, warm: Warm) -> History:
     return history
 
 
-def do(history: History, warm: Warm, words: list[str]) -> None:
-    """Another command on a history's job.  What it acknowledged before no longer counts."""
-    warm.start(words, history.path, history.env)
-    ended = warm.wait()
-    assert ended.code == 0 or "no journal" in ended.err, ended.err
+MARK = ["mark", "failed", "--id", "b", "--job", JOB]
+RESET = ["reset", JOB, "--id", "b", "--yes"]
+PURGE = ["reset", JOB, "--purge", "--yes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "what", "when"),
+    [
+        (MARK, "write", "KILL", 2),  # the first is the lock's note
+        (MARK, "write", "ENOSPC", 2),
+        (RESET, "write", "KILL", 2),
+        (RESET, "fdatasync", "EIO", 1),
+        (RESET, "fdatasync", "EIO", 3),
+        (PURGE, "link", "KILL", 1),
+        (PURGE, "rename", "EIO", 1),
+        (PURGE, "unlink", "KILL", 1),
+        (PURGE, "unlink", "EIO", 1),
+    ],
+)
+def test_a_person_s_word_that_is_cut_short_can_be_said_again(ram, warms, words, kind, what, when):
+    """mark and reset, killed or failing: then the same word and a run do what they say."""
+    history = prepared(ram, warms[0])
+    ended, _ = traced(history, words=words, fault=Fault(kind, what, str(when)), everywhere=kind == "unlink")
+    assert ended.code == (-9 if what == "KILL" else 74), ended.err
+    assert "Traceback" not in ended.err
+    i5_the_grammar_holds(records(history.bytes()))
+    warms[0].start(words, history.path, history.env)
+    assert warms[0].wait().code == 0
+    ended = history.run(warms[0])
+    assert ended.code == 0, ended.err
+    assert acknowledged(ended).keys() == set(IDS if words is PURGE else "b")
 
 
 def test_a_full_disk_under_the_commands_output_is_no_bug_of_ours(ram, warms):

@@ -106,11 +106,13 @@ def trace(words: Sequence[str], log: Path, options: Iterable[str], cwd: Path, en
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
-def traced(history: History, *extra: str, fault: Fault | None = None, words: Sequence[str] = ()) -> tuple[Ended, list[Call]]:
-    """The next run of a history (or another command on its job), and its calls on the job's paths."""
+def traced(
+    history: History, *extra: str, fault: Fault | None = None, words: Sequence[str] = (), everywhere: bool = False
+) -> tuple[Ended, list[Call]]:
+    """The next run of a history (or another command on its job), and its calls on the job's paths (or on all)."""
     log = history.path / "strace"
     options = ["-e", f"trace={','.join(CHANGES.values())}"]
-    options += [word for path in history.paths() for word in ("-P", str(path))]
+    options += [word for path in ([] if everywhere else history.paths()) for word in ("-P", str(path))]
     options += fault.options() if fault else ["--seccomp-bpf"]
     before, stdin = history.found(), history.list if history.stream else ""
     ended = trace(words or history.words(*extra), log, options, history.path, history.env, stdin)

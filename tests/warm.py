@@ -10,6 +10,7 @@ import functools
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -39,13 +40,20 @@ class Warm:
     def __init__(self) -> None:
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         self._server = subprocess.Popen(
-            [sys.executable, __file__], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, stderr=subprocess.DEVNULL
+            [sys.executable, __file__],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self._streams: tuple[Path, Path] | None = None
 
     def start(self, words: list[str], cwd: Path, env: dict[str, str], stdin: str = "", **spy: Any) -> None:
         """`resumectl WORDS…` in the background; `spy` is what a diskspy.Spy is made of."""
         self._streams = cwd / "out", cwd / "err"
+        for path in self._streams:
+            path.write_bytes(b"")
         request = {"words": words, "cwd": str(cwd), "env": env, "stdin": stdin}
         request |= {"spy": {name: str(value) if isinstance(value, Path) else value for name, value in spy.items()}}
         assert self._server.stdin is not None
@@ -73,8 +81,7 @@ class Warm:
         return int(line)
 
     def close(self) -> None:
-        assert self._server.stdin is not None
-        self._server.stdin.close()
+        os.killpg(self._server.pid, signal.SIGKILL)  # with the program, if a failed test has left one
         self._server.wait()
 
 

@@ -96,8 +96,11 @@ def put(text: str) -> None:
 
 
 def put_bytes(data: bytes) -> None:
-    """Raises BrokenPipeError when the reader has gone."""
-    sys.stdout.buffer.write(data)
+    """Ends us by SIGPIPE when the reader has gone (typer would make that an exit 1)."""
+    try:
+        sys.stdout.buffer.write(data)
+    except BrokenPipeError:
+        die(signal.SIGPIPE)
 
 
 def shown_id(id: bytes) -> bytes:

@@ -9,7 +9,8 @@ from typing import Any
 from ..ledger import State
 from ..snapshot import Snapshot
 from . import Refusal
-from .lists import Listing, chosen_format, open_list
+from .checks import split_command
+from .lists import Listing, chosen_format, listed, open_list
 
 
 def last_options(snapshot: Snapshot) -> dict[str, Any]:
@@ -29,13 +30,19 @@ def last_list(snapshot: Snapshot) -> Listing:
     """The list of the last run: its file, or the copy of what was piped in; Refusal if it can't be read whole."""
     options = last_options(snapshot)
     path = options["items"]
+    items = split_command(options["command"], path)[1]
+    format = chosen_format(
+        options["null"] or items is not None, options["delimiter"], options["format"], options["key"]
+    )
+    if items is not None:
+        return Listing(listed(items), format)
     if snapshot.ledger.run.get("piped"):
         if snapshot.ledger.list_total is None:
             raise Refusal("the last run's list was not read to its end; pipe it again")
         path = os.fsdecode(snapshot.place.items)
     else:
         path = os.path.join(snapshot.directory(), path)
-    return Listing(open_list(path), chosen_format(options["null"], options["delimiter"]))
+    return Listing(open_list(path), format)
 
 
 def relisted(snapshot: Snapshot, ids: Iterable[bytes], states: set[State]) -> Iterator[bytes]:

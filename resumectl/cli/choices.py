@@ -19,6 +19,30 @@ class Sync(StrEnum):
     NONE = "none"
 
 
+class FormatName(StrEnum):
+    """How a list is written."""
+
+    LINES = "lines"
+    JSONL = "jsonl"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class StdinName(StrEnum):
+    """What a command reads on its standard input."""
+
+    ITEM = "item"
+    ITEMS = "items"
+
+
+class BatchResults(StrEnum):
+    """How the items of a batch are judged."""
+
+    EXIT = "exit"
+    REPORT = "report"
+    STDOUT = "stdout"
+
+
 class OnOrphans(StrEnum):
     """What to do about commands of a killed run that still live."""
 

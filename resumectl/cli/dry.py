@@ -16,8 +16,9 @@ from ..items import Format
 from ..ledger import Ledger, State
 from ..lines import Text, read
 from ..loop import moment
-from ..pacing import Pacing, Policy
+from ..pacing import Pacing
 from ..place import Place
+from ..policy import Policy
 from ..records import Record
 from ..report import WORDS, items
 from ..run import key_for
@@ -40,7 +41,7 @@ def describe(
     template: Template,
     rules: admit.Rules,
     policy: Policy,
-    words: Sequence[bytes],
+    command: tuple[Sequence[bytes], bool],
     accept_command: bool,
     fresh: bool,
     jobs: int,
@@ -48,9 +49,9 @@ def describe(
     """Print the plan: counts and reasons on standard error, the first command lines on standard output."""
     ledger, namespace = _ledger(place, fresh)
     if not accept_command:
-        refuse_another_command(ledger, words, False)
-    for id, (attempt, run) in ledger.open_items().items():
-        ledger.enter(Record("cut_off", (id,), (attempt,), {"run": run, "why": "crash"}))
+        refuse_another_command(ledger, *command)
+    for id, start in ledger.open_items().items():
+        ledger.enter(Record("cut_off", (id,), (start.attempt,), {"run": start.run, "why": "crash"}))
     unpaced = replace(policy, rhythm=Rhythm()), sys.maxsize, moment(), replace(before(ledger), limited=False)
     pacing: Pacing[Any] = Pacing(*unpaced)  # all that would run, one probe or a rate notwithstanding
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
@@ -62,8 +63,8 @@ def describe(
     pacing.close()
     would: list[Any] = []
     now = moment()
-    while (chosen := pacing.next(now)) is not None:
-        would.append(chosen)
+    while chosen := pacing.next(now):
+        would += chosen
     tell(f"journal {place.journal}{'' if place.journal.exists() else ' (new)'}")
     for line in _plan(admission, ledger, would, jobs):
         tell(line)

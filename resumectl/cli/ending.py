@@ -46,12 +46,14 @@ def finish(
     again = source.named or tally.total is not None
     kept = None if source.named else str(loop.run.place.items)
     go_on = shlex.join(continuation([*options, "--", *command], kept)) if again else None
-    for line in last_words(loop, order, go_on):
+    lines = last_words(loop, order, go_on)
+    for line in lines:
         printer.say(line)
     printer.finish()
     unprinted = _wait_for_reader(loop, printer, inbox)
     if unprinted:
-        tell(f"the output of {unprinted} ended items was not printed", wait=False)
+        for line in (f"the output of {unprinted} ended items was not printed", *lines):
+            tell(line, wait=False)
     return exit_code(loop) or (1 if order.missing else 0)
 
 

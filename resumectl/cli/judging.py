@@ -30,7 +30,11 @@ class Judging:
         if self.preset is None:
             return
         name = self.preset.name
-        only = "" if self.preset.applies_json(self.words) else ", of which only the texts count, for the command asks for no JSON"
+        only = (
+            ""
+            if self.preset.applies_json(self.words)
+            else ", of which only the texts count, for the command asks for no JSON"
+        )
         yield f"preset {name}{only} (resumectl presets {name}; --preset none drops it)"
         yield from self.preset.advice(self.words, jobs)
 

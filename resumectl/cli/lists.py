@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,23 @@ CHUNK = 1 << 20  # bytes
 
 @dataclass(frozen=True)
 class Source:
-    """An open list.  `named` is a regular file that a later run can read again; `whole` any regular file."""
+    """An open list.
+
+    `named` can be read again by a later run: a regular file, or words of the command
+    line; `whole` is known to its end before anything starts: these, or a regular file
+    on standard input.
+    """
 
     fd: int
     label: str
     named: bool
     whole: bool
+    words: tuple[bytes, ...] | None = None
 
     def chunks(self) -> Iterator[bytes]:
+        if self.words is not None:
+            yield b"".join(word + b"\0" for word in self.words)
+            return
         while chunk := os.read(self.fd, CHUNK):
             yield chunk
 
@@ -42,16 +51,21 @@ def open_list(path: str | None) -> Source:
     return Source(fd, path, stat.S_ISREG(kind), stat.S_ISREG(kind))
 
 
+def listed(words: Sequence[bytes]) -> Source:
+    """The items that stand behind `:::`; read with the format of NUL-separated lists."""
+    return Source(-1, "the command line", True, True, tuple(words))
+
+
 def _standard_input() -> Source:
     if os.isatty(0):
         raise Refusal("no list of items: standard input is a terminal; use --items FILE, or pipe the items in")
     return Source(0, "standard input", False, stat.S_ISREG(os.fstat(0).st_mode))
 
 
-def chosen_format(null: bool, delimiter: str | None) -> Format:
+def chosen_format(null: bool, delimiter: str | None, name: str = "lines", key: str | None = None) -> Format:
     """The list's format from its options; Refusal if they contradict each other."""
     try:
-        return format_of(null=null, delimiter=delimiter)
+        return format_of(name, null, delimiter, key)
     except ValueError as error:
         raise Refusal(str(error)) from None
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..admission import CutOff, Duplicates, Failed
-from .choices import OnLimit, OnOrphans, Progress, Sync, interval, seconds
+from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, StdinName, Sync, interval, seconds
 
 LIST, RETRY, RUN, STOP, OUTPUT, JOB = "Items", "What to run again", "Running", "Stopping", "Output", "The job"
 
@@ -35,10 +35,34 @@ Null = Annotated[bool, typer.Option("--null", "-0", help="Items end with NUL.", 
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", "-d", metavar="C", help="Items end with this byte.", rich_help_panel=LIST)
 ]
+ListFormat = Annotated[FormatName, typer.Option("--format", help="How the list is written.", rich_help_panel=LIST)]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", metavar="FIELD", help="The field that holds the id (jsonl, csv, tsv).", rich_help_panel=LIST),
+]
 Repeats = Annotated[
     Duplicates, typer.Option("--duplicates", help="An id that stands in the list twice.", rich_help_panel=LIST)
 ]
 
+Replace = Annotated[str | None, typer.Option("-I", metavar="REPL", help="Use REPL instead of {}.", rich_help_panel=RUN)]
+Shell = Annotated[
+    bool, typer.Option("--shell", help="COMMAND is one string for /bin/sh; items are quoted.", rich_help_panel=RUN)
+]
+Stdin = Annotated[
+    StdinName | None, typer.Option("--stdin", help="Give the command its item on standard input.", rich_help_panel=RUN)
+]
+Batch = Annotated[
+    int,
+    typer.Option(
+        "--batch", "-n", "--max-args", min=1, metavar="N", help="Up to N items a process.", rich_help_panel=RUN
+    ),
+]
+HowReported = Annotated[
+    BatchResults,
+    typer.Option(
+        "--batch-results", help="How a batch's items are judged: by its exit, or as it reports.", rich_help_panel=RUN
+    ),
+]
 Jobs = Annotated[
     int,
     typer.Option(

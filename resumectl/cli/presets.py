@@ -11,7 +11,9 @@ from . import Refusal, put
 
 
 def presets(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print the flags of this preset.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print the flags of this preset.", show_default=False)
+    ] = None,
 ) -> None:
     """List the presets, or print the flags that one of them stands for.
 

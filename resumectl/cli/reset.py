@@ -83,7 +83,7 @@ def _confirm(yes: bool, question: str) -> None:
 def _whole(run: Run, new_keys: bool, purge: bool) -> int:
     kept = run.archive(uuid.uuid4() if new_keys else None)
     for path in kept if purge else ():
-        run.disk.unlink(path)
+        run.delete(path)
         tell(f"deleted {path}")
     for path in () if purge else kept:
         put(str(path))

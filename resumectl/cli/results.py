@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ import typer
 from ..catalogue import Catalogue, Entry
 from ..files import safe
 from ..ledger import Ledger, State
-from ..outputs import Shelf, Span
+from ..outputs import Kept, Shelf, Span
 from ..records import pack
 from ..snapshot import take
 from ..words import shown
@@ -65,13 +65,13 @@ def results(
     snapshot = take(place, also=catalogue.enter)
     shelf, missing = Shelf(place.out), list[bytes]()
     write = {ResultFormat.TEXT: _text, ResultFormat.JSONL: _line, ResultFormat.DIR: _file}[format]
-    for item, entry in _chosen(catalogue, snapshot.ledger, State.FAILED if failed else State.DONE, id):
-        where = None if entry is None else entry.out if stream is StreamName.STDOUT else entry.err
-        span = shelf.get(where)
+    chosen = _chosen(catalogue, snapshot.ledger, State.FAILED if failed else State.DONE, id)
+    for ids, entry in _batches(chosen, stream):
+        span = shelf.get(_where(entry, stream))
         if entry is None or span is None:
-            missing.append(item)
+            missing += ids
         else:
-            write(item, entry, span, stream.value, to)
+            write(ids, entry, span, stream.value, to)
     sys.stdout.flush()
     if missing:
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
@@ -91,20 +91,37 @@ def _chosen(
     return ((one, catalogue.entry(one, state)) for one in wanted)
 
 
-def _text(item: bytes, entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+def _where(entry: Entry | None, stream: StreamName) -> Kept | None:
+    return None if entry is None else entry.out if stream is StreamName.STDOUT else entry.err
+
+
+def _batches(
+    chosen: Iterator[tuple[bytes, Entry | None]], stream: StreamName
+) -> Iterable[tuple[list[bytes], Entry | None]]:
+    """The items with their entries; those of one batch, which were printed once, together."""
+    found: dict[object, tuple[list[bytes], Entry | None]] = {}
+    for id, entry in chosen:
+        where = _where(entry, stream)
+        shared = where if entry is not None and where is not None and where.length else id
+        found.setdefault(shared, ([], entry))[0].append(id)
+    return found.values()
+
+
+def _text(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | None) -> None:
     for piece in span.pieces():
         put_bytes(piece)
 
 
-def _line(item: bytes, entry: Entry, span: Span, stream: str, to: Path | None) -> None:
-    fields = {"id": pack(item), "attempt": entry.attempt, "rc": entry.rc, "at": entry.at, "ms": entry.ms}
+def _line(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+    named = {"id": pack(ids[0])} if len(ids) == 1 else {"ids": [pack(id) for id in ids]}
+    fields = {**named, "attempt": entry.attempt, "rc": entry.rc, "at": entry.at, "ms": entry.ms}
     put_bytes(orjson.dumps({**fields, stream: pack(b"".join(span.pieces()))}) + b"\n")
 
 
-def _file(item: bytes, entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+def _file(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | None) -> None:
+    """A batch's output is one file, named by its first item."""
     assert to is not None
     to.mkdir(parents=True, exist_ok=True)
-    target = to / os.fsdecode(safe(item))
-    with open(target, "wb") as file:
+    with open(to / os.fsdecode(safe(ids[0])), "wb") as file:
         for piece in span.pieces():
             file.write(piece)

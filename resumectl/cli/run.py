@@ -12,29 +12,40 @@ from ..catalogue import Catalogue
 from ..child import Limits
 from ..command import Command
 from ..crew import Threads
+from ..feed import Feed
 from ..files import Claims
 from ..items import Reader
 from ..job import Signal
 from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
-from ..pacing import Pacing, Policy
+from ..pacing import Pacing
 from ..place import Place, directory, name_for
+from ..policy import Policy
 from ..program import find
 from ..records import pack
 from ..run import Run
 from ..stream import Stream
 from ..tally import Tally
-from ..template import program
+from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
-from .checks import budgets_of, cut_off_policy, files_of, refuse_with_ungroup, template_of
-from .choices import OnLimit, OnOrphans, Progress, Sync, slots
+from .checks import (
+    argv_room,
+    budgets_of,
+    cut_off_policy,
+    files_of,
+    refuse_in_batches,
+    refuse_with_ungroup,
+    split_command,
+    template_of,
+)
+from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, Sync, slots
 from .dry import describe
 from .ending import finish
 from .judging import environment, judging
-from .lists import chosen_format, open_list
+from .lists import chosen_format, listed, open_list
 from .opening import archived, refuse_a_twin, refuse_another_command, settle_orphans
 from .starting import before, make_room, printer_for, start_lines, take_all, typed_options
 from .where import named_place
@@ -45,7 +56,14 @@ def run(
     items: o.Items = None,
     null: o.Null = False,
     delimiter: o.Delimiter = None,
+    format: o.ListFormat = FormatName.LINES,
+    key: o.Key = None,
     duplicates: o.Repeats = Duplicates.SKIP,
+    replace: o.Replace = None,
+    shell: o.Shell = False,
+    stdin: o.Stdin = None,
+    batch: o.Batch = 1,
+    batch_results: o.HowReported = BatchResults.EXIT,
     jobs: o.Jobs = 1,
     timeout: o.Timeout = None,
     idle_timeout: o.IdleTimeout = None,
@@ -106,31 +124,55 @@ def run(
     Example: resumectl run --items ids.txt -j 4 -- ./fetch.sh {}
     """
     catch(interrupt)
-    words = [os.fsencode(word) for word in command]
-    template, files = template_of(words), files_of(out, err)
-    own: dict[str, Any] = {"ok": ok or (), "fail": fail or (), "limit": limit or (), "halt": halt or (), "slow": slow or ()}
+    words, listed_items = split_command(command, items)
+    records = format is not FormatName.LINES
+    template, files = template_of(words, replace, shell, records, stdin is not None), files_of(out, err)
+    own: dict[str, Any] = {
+        "ok": ok or (),
+        "fail": fail or (),
+        "limit": limit or (),
+        "halt": halt or (),
+        "slow": slow or (),
+    }
     own |= {"retry": retry or (), "sum": sum or (), "unset": unset or ()}
     own |= {"json-pick": json_pick, "cost": cost, "timeout": timeout}
-    how = judging(words, False, preset, own)
+    how = judging(words, shell, preset, own)
     environ = environment(os.environb, env, how.unset)
     policy = cut_off_policy(cut_off, verify)
+    batched = batch > 1 or batch_results is not BatchResults.EXIT
+    if batched:
+        refuse_in_batches(template, replace, out=out, err=err)
     if ungroup:
         refuse_with_ungroup(
             how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
         )
-    source, format = open_list(items), chosen_format(null, delimiter)
+    written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
+    source = open_list(items) if listed_items is None else listed(listed_items)
     name = program(template)
     executable = find(name, environ) if name is not None else None
-    place = named_place(job, journal) or Place(directory(os.environ) / f"{name_for(words[0])}.jsonl")
-    refuse_a_twin(place, words, False)
+    place = named_place(job, journal) or Place(
+        directory(os.environ) / f"{name_for(name if shell and name else words[0])}.jsonl"
+    )
+    refuse_a_twin(place, words, shell)
     count = slots(jobs)
     admission_rules = admit.Rules(policy, failed, duplicates, max_attempts)
     rhythm = Rhythm(rate or 0.0, retry_delay, retry_max_delay, on_limit is OnLimit.WAIT)
     budgets = budgets_of(how.rules, max_cost, max_total_cost)
-    pacing_policy = Policy(max_failures, max_consecutive_failures, max_items, max_time, retries, *budgets, rhythm)
+    pacing_policy = Policy(
+        max_failures, max_consecutive_failures, max_items, max_time, retries, *budgets, rhythm, batch
+    )
     if dry_run:
         return describe(
-            place, source, format, template, admission_rules, pacing_policy, words, accept_command, fresh, count
+            place,
+            source,
+            written,
+            template,
+            admission_rules,
+            pacing_policy,
+            (words, shell),
+            accept_command,
+            fresh,
+            count,
         )
     most, inbox = make_room(count), SimpleQueue[Any]()
     held = Run(place, sync=sync.value, jobs=count)
@@ -140,13 +182,15 @@ def run(
         catalogue = Catalogue() if replay else None
         held.load(accept_damage=accept_damage, also=catalogue.enter if catalogue is not None else None)
         if not (accept_command or fresh):
-            refuse_another_command(held.ledger, words, False)
+            refuse_another_command(held.ledger, words, shell)
         ignored = settle_orphans(held, orphans, orphan_wait, grace)
         if fresh:
             archived(held)
         sealed = held.seal_open()
         pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
         pacing.spending.wanted = how.rules.cost is not None
+        if batched:
+            pacing.room, pacing.weigh = argv_room(template, environ, stdin is not None)
         tally = Tally(spending=pacing.spending)
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
@@ -156,7 +200,7 @@ def run(
         if files != (None, None):
             admission.claims = Claims(files)
         if source.whole:
-            take_all(held, source, format, admission)
+            take_all(held, source, written, admission)
         options = typed_options(command)
         held.heal()
         if outputs is not None:
@@ -166,12 +210,12 @@ def run(
                 "cwd": pack(os.fsencode(os.getcwd())),
                 "argv": [pack(os.fsencode(word)) for word in [*options, "--", *command]],
                 "cmd": [pack(word) for word in words],
-                "shell": False,
+                "shell": shell,
                 "total": tally.total,
                 "new": tally.new if source.whole else None,
                 "piped": not source.named,
                 "jobs": count,
-                "batch": 1,
+                "batch": batch,
                 "sync": sync.value,
             },
             [*sealed, *admission.held],
@@ -182,12 +226,14 @@ def run(
             template=template,
             environ={
                 **environ,
-                b"RESUMECTL_JOB": place.job.encode(),
+                b"RESUMECTL_JOB": os.fsencode(place.job),
                 b"RESUMECTL_JOURNAL": os.fsencode(place.journal),
             },
-            spools=place.journal.parent,
+            place=place,
             files=files,
             inherit=ungroup,
+            stdin=stdin is not None,
+            batch_results=batch_results.value,
             program=executable,
             rules=how.rules,
             limits=Limits(how.timeout, idle_timeout, grace),
@@ -195,15 +241,19 @@ def run(
             verify=os.fsencode(verify) if verify is not None else None,
             hold_timeouts=policy is not CutOff.RERUN,
         )
+        given = os.fsencode(replace) if replace is not None else b"{}"
+        risky = not shell and has_placeholder_in_script(words, replace=given, any_field=records)
         printer.start()
-        for line in start_lines(held, admission, counts, source, template, words, new):
+        for line in start_lines(held, admission, counts, source, template, new, written, risky):
             printer.say(line)
         for line in how.lines(count):
             printer.say(line)
         order.begin()
-        stream = None if source.whole else Stream(source.fd, Reader(format), inbox)
+        feed = None if source.whole else Feed(held, admission, Stream(source.fd, Reader(written), inbox))
         crew = Threads(work, count, inbox)
-        loop = Loop(held, pacing, admission, crew, order, inbox, stream=stream, outputs=outputs, grace=grace)
+        loop = Loop(
+            held, pacing, admission, crew, order, inbox, feed=feed, outputs=outputs, batched=batched, grace=grace
+        )
         catch(lambda number, _frame: inbox.put(Signal(number)))
         loop.go()
         return finish(loop, order, printer, inbox, options, command, source)

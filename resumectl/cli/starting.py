@@ -13,13 +13,13 @@ from typing import Any
 from ..admission import NAMED, Admission, BadEntry
 from ..items import Format
 from ..ledger import Ledger, State
-from ..pacing import Before
 from ..place import fleeting
+from ..policy import Before
 from ..printer import Printer
 from ..report import asides, cut_off_line, first_line, pace, progress_line
 from ..run import Run
 from ..tally import Tally
-from ..template import Template, has_placeholder_in_script
+from ..template import Template
 from ..words import shown
 from . import Refusal
 from .choices import Progress
@@ -91,8 +91,9 @@ def start_lines(
     counts: Mapping[State, int],
     source: Source,
     template: Template,
-    words: Sequence[bytes],
     new: bool,
+    format: Format,
+    risky: bool,
 ) -> Iterator[str]:
     """What whoever starts a run learns at once."""
     place, tally = held.place, admission.tally
@@ -105,5 +106,8 @@ def start_lines(
         yield cut_off_line(admission.announced or list(islice(held.ledger.ids(State.CUT_OFF), NAMED)), cut)
     if template.angle:
         yield "<id> stands for the item"
-    if has_placeholder_in_script(words):
+    if risky:
         yield 'resumectl: an item inside a script is run as code; use "$RESUMECTL_ITEM" there, or --shell'
+    suffix = os.path.splitext(source.label)[1].lower().lstrip(".")
+    if format.key is None and suffix in ("csv", "tsv", "jsonl"):
+        yield f"resumectl: {source.label} is read as plain lines; for its fields add --format {suffix} --key FIELD"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -88,7 +87,6 @@ def _print_ids(ids: Iterator[bytes], null: bool) -> None:
             warned = True
             tell("resumectl: an id holds a newline; use -0 here and in what reads this")
         put_bytes(shown_id(id) + b"\n" if terminal else id + (b"\0" if null else b"\n"))
-    sys.stdout.flush()
 
 
 def _print(snapshot: Snapshot) -> None:

@@ -29,18 +29,19 @@ from crash_disk import Death, MemoryDisk
 
 from resumectl import fence, journal, loop, records, run
 from resumectl.admission import Admission, CutOff, Rules
+from resumectl.cli.starting import before
 from resumectl.evidence import Ended
 from resumectl.items import Item
 from resumectl.job import Job, Outcome
 from resumectl.ledger import State
 from resumectl.lines import JournalError
 from resumectl.loop import Loop
-from resumectl.outputs import Stream
-from resumectl.pacing import Pacing, Policy
+from resumectl.outputs import Outputs
+from resumectl.pacing import Pacing
 from resumectl.place import Place
+from resumectl.policy import Policy
 from resumectl.run import Run
 from resumectl.tally import Tally
-from resumectl.throttle import Moment
 from resumectl.verdict import Kind, Verdict
 
 PLACE = Place(Path("/job/.resumectl/j.jsonl"))
@@ -66,6 +67,7 @@ class Script:
     sync: str = "full"
     max_attempts: int = 0
     cut_off: CutOff = CutOff.RERUN
+    keep: bool = False  # what the commands print
 
     def calm(self) -> Script:
         """The same list, and nothing fails any more."""
@@ -111,11 +113,29 @@ class Crew:
         job = self._running.pop(self._random.randrange(len(self._running)))
         kind = self._script.fate(job.ids[0], job.attempts[0])
         self._log.append(("end", job.ids[0], job.attempts[0], kind))
-        return Outcome(job, VERDICTS[kind], 0.001, Ended(0 if kind is Kind.DONE else 3), *self.kept(job))
+        ended = Ended(0 if kind is Kind.DONE else 3)
+        return Outcome(job, VERDICTS[kind], 0.001, ended, *printed(job))  # type: ignore[arg-type]
 
-    def kept(self, job: Job[None]) -> tuple[None, None]:
-        """The two streams of an ended job; a place for kept output."""
-        return None, None
+
+class Print:
+    """What a job printed, as if it stood in a file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.fd = data, 0
+
+    def size(self) -> int:
+        return len(self.data)
+
+    def pieces(self) -> Iterator[bytes]:
+        yield self.data
+
+    def close(self) -> None:
+        self.fd = -1
+
+
+def printed(job: Job[None]) -> tuple[Print, Print]:
+    """A line on stdout, nothing on stderr."""
+    return Print(b"%d of %s\n" % (job.attempts[0], job.ids[0][:9])), Print(b"")
 
 
 class Show:
@@ -126,7 +146,7 @@ class Show:
     def __init__(self, disk: MemoryDisk, log: Log) -> None:
         self._disk, self._log = disk, log
 
-    def outcome(self, outcome: Outcome[None], out: Stream | None, err: Stream | None) -> None:
+    def outcome(self, outcome: Outcome[None], out: Any, err: Any) -> None:
         self._disk.step("acknowledge")
         self._log.append(("ack", outcome.job.ids[0], outcome.verdict.kind))
 
@@ -159,19 +179,22 @@ def _begin(held: Run, script: Script, disk: MemoryDisk, log: Log) -> Loop[None]:
     held.load()
     assert not held.orphans().busy
     sealed = held.seal_open()
-    pacing: Pacing[None] = Pacing(Policy(), script.jobs, Moment(0.0, 0.0))
+    pacing: Pacing[None] = Pacing(Policy(), script.jobs, loop.moment(), before(held.ledger))
     rules = Rules(script.cut_off, max_attempts=script.max_attempts)
-    admission: Admission[None] = Admission(rules, held.ledger, pacing, Tally(began=0.0))
+    admission: Admission[None] = Admission(rules, held.ledger, pacing, Tally(spending=pacing.spending))
     for index, id in enumerate(script.ids, 1):
         admission.take(Item(id, None, index))
     admission.tally.total, pacing.closed = admission.tally.listed, True
     held.heal()
+    outputs = Outputs(disk, PLACE.out, sync=script.sync == "full") if script.keep else None
+    if outputs is not None:
+        held.open_outputs(outputs)
     held.begin(_head(script, admission), [*sealed, *admission.held])
     admission.held.clear()
     believed = frozenset(id for id in script.ids if held.ledger.state(id) is State.DONE)
     log.append(("open", frozenset(admission.announced), believed))
     crew = Crew(script, disk, log)
-    return Loop(held, pacing, admission, crew, Show(disk, log), crew)  # type: ignore[arg-type]
+    return Loop(held, pacing, admission, crew, Show(disk, log), crew, outputs=outputs)  # type: ignore[arg-type]
 
 
 def _head(script: Script, admission: Admission[None]) -> dict[str, Any]:

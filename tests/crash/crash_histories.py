@@ -61,6 +61,7 @@ class Histories:
         demand(log and log[-1][0] == "stop", f"I9 a recovery did not come to its end: {log[-1:]}")
         told = Told(disk.read(PLACE.journal))
         told.grammar()
+        told.kept(disk.read(PLACE.out))
         if log[-1][1] == "complete":
             told.once(self.script.ids)
 
@@ -109,8 +110,20 @@ class Histories:
             moments = [moment for moment in played.moments if moment.kind in ("write", "sync")]
             moment = self._random.choice(moments[:OPENING] if logs else moments)
             left = self._random.choice(list(moment.parts()))
-            disk = self._cut(left) if self.script.sync == "full" else left
+            disk = self._cut(left) if self.script.sync == "full" and self._random.random() < 0.6 else left
             logs.append(played.log[: moment.logged])
+        self.finish(logs, disk)
+
+    def die_the_same_way(self, moment: Moment, damage: str, deaths: int) -> None:
+        """After a torn append die again and again as the recovery's first record is synced, each time with this damage."""
+        disk = power_cut(moment.disk, len(moment.disk.pending), "line")
+        logs = [self.play(EMPTY).log[: moment.logged]]
+        for _ in range(deaths):
+            longer = len(disk.read(PLACE.journal)) + 2  # a stump's seal is no record
+            syncs = (one for one in self.play(disk).moments if one.kind == "sync")
+            disk = next(one.disk for one in syncs if len(one.disk.read(PLACE.journal)) > longer)
+            disk = power_cut(disk, len(disk.pending), damage)
+            logs.append([])
         self.finish(logs, disk)
 
     def _cut(self, disk: State) -> State:

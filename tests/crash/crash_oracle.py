@@ -160,6 +160,15 @@ class Told:
         done = sorted(self.id(record) for record in self.records if record["t"] == "done")
         demand(done == sorted(ids), "I2 not one done for each item")
 
+    def kept(self, out: bytes) -> None:
+        """Every stretch that a record names is there, is what was kept, and is named once."""
+        end = 0
+        for record in self.records:
+            for offset, length, crc in filter(None, (record.get("out"), record.get("err"))):
+                demand(f"{zlib.crc32(out[offset : offset + length]):08x}" == crc, "a record without its kept output")
+                demand(offset >= end, "a stretch of kept output was used twice")
+                end = offset + length
+
     def settled(self, ids: Sequence[bytes]) -> None:
         """The last word about every item is that it is done, or held."""
         last = {self.id(record): record["t"] for record in self.records if "id" in record}

@@ -12,10 +12,11 @@ F, X, L = Kind.FAILED, Kind.CUT_OFF, Kind.UNCHARGED
 
 TINY = Script((A,))
 SCRIPTS = {
-    "one by one": Script((A, B, C)),
-    "four at once": Script((A, B, C, D, E), jobs=4, seed=3, together=2),
+    "one by one": Script((A, B, C), keep=True),
+    "four at once": Script((A, B, C, D, E), jobs=4, seed=3, together=3, keep=True),
     "failures, a stop, a limit": Script((A, B, C), jobs=2, seed=1, fates={A: (F,), B: (X, F), C: (L,)}),
     "at most two attempts": Script((A, B), jobs=2, max_attempts=2, fates={A: (F, F, F)}),
+    "one attempt": Script((A, B), max_attempts=1, fates={A: (F,)}),
     "what was cut off is held": Script((A, B, E), jobs=2, seed=2, cut_off=CutOff.HOLD, max_attempts=9),
     "synced at barriers only": Script((A, B, C), jobs=2, sync="none"),
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 DIRECTORY = 0  # the inode of every directory: nobody asks which one it is
-DAMAGES = ("all", "none", "prefix", "zeros", "middle", "head")
+DAMAGES = ("all", "none", "prefix", "zeros", "middle", "head", "line")
 Names = dict[str, int]
 
 
@@ -45,9 +45,18 @@ class State(NamedTuple):
 
     def key(self) -> Any:
         """Equal for disks that behave alike: nobody reads what the lock file holds, while its lock is free."""
-        idle = {inode for path, inode in self.names.items() if path.endswith(".lock")}
-        files = tuple((inode, file) for inode, file in self.files.items() if inode not in idle)
+        idle = self.idle()
+        files = tuple([pair for pair in self.files.items() if pair[0] != idle])
         return tuple(self.names.items()), files, tuple(self.synced_names.items()), self.pending
+
+    def idle(self) -> int:
+        """The inode of the lock file, the directory's if there is none."""
+        return next((inode for path, inode in self.names.items() if path.endswith(".lock")), DIRECTORY)
+
+    def dirty(self) -> bool:
+        """Whether anything that matters was written and not synced."""
+        idle = self.idle()
+        return any(file.data != file.synced or file.lost for inode, file in self.files.items() if inode != idle)
 
     def view(self) -> Any:
         """Equal for disks that look alike to a run that does not die: leftovers are made anew, whatever they hold."""
@@ -65,8 +74,9 @@ EMPTY = State({"/": DIRECTORY, "/job": DIRECTORY}, {}, {"/": DIRECTORY, "/job": 
 def power_cuts(state: State) -> Iterator[State]:
     """Each disk that a power cut may leave, once: every prefix of the unsynced names with every damage to the data."""
     seen = set()
+    damages = DAMAGES if state.dirty() else DAMAGES[:1]
     for count in range(len(state.pending) + 1):
-        for damage in DAMAGES:
+        for damage in damages:
             left = power_cut(state, count, damage)
             if (key := left.key()) not in seen:
                 seen.add(key)
@@ -107,7 +117,9 @@ def survivor(file: File, damage: str) -> bytes:
     count = len(whole) - start
     if damage == "prefix":
         return whole[: start + count // 2]
-    first, last = {"zeros": (0, count), "middle": (count // 3, 2 * count // 3), "head": (0, count // 2)}[damage]
+    line = (whole.find(b"\n", start) - start) // 2  # half of the first line is missing, what follows it is there
+    holes = {"zeros": (0, count), "middle": (count // 3, 2 * count // 3), "head": (0, count // 2), "line": (0, max(line, 1))}
+    first, last = holes[damage]
     left[start + first : start + last] = bytes(last - first)
     return bytes(left)
 

@@ -1,0 +1,147 @@
+"""What has ended: from an outcome to the lines that record it, and on to whoever believes and shows it.
+
+The order is the promise: output kept and durable, then the end's line durable (the
+loop's part), then counted and shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
+
+from .admission import Admission
+from .items import Item
+from .job import Outcome, Show, end_records, streams
+from .ledger import State
+from .lines import JournalError
+from .outputs import Kept, Outputs
+from .pacing import Pacing
+from .papers import Papers
+from .records import Record
+from .run import Run
+from .throttle import Moment
+from .verdict import Kind, Verdict
+
+T = TypeVar("T")
+
+
+class Ended(NamedTuple, Generic[T]):
+    """An outcome whose output is kept: where its two streams are, or those of each of its items."""
+
+    outcome: Outcome[T]
+    places: Sequence[Kept | None]
+
+
+class Ends(Generic[T]):
+    """Takes outcomes in, gives the records that are owed for them, and shows them when these are durable."""
+
+    def __init__(
+        self, run: Run, pacing: Pacing[T], admission: Admission[T], show: Show, outputs: Outputs | None
+    ) -> None:
+        """`outputs` is None when nothing is kept."""
+        self._run, self._pacing, self._admission, self._show = run, pacing, admission, show
+        self._outputs, self._tally = outputs, admission.tally
+        self._arrived: list[Outcome[T]] = []  # their output is not kept yet
+        self._kept: list[Ended[T]] = []  # not in the journal yet
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anything waits for its lines to be durable."""
+        return bool(self._kept)
+
+    def settle(self, outcome: Outcome[T], now: Moment) -> list[Record]:
+        """A start has ended: tell the pacing.  Gives the record of a check, which stands alone."""
+        if outcome.job.check:
+            return self._checked(outcome)
+        self._pacing.freed(outcome.seconds)
+        results, again = {}, set()
+        for item in outcome.job.items:
+            verdict, more = self._ended(item, outcome, now)
+            results[item.id] = verdict
+            if more:
+                again.add(item.id)
+        self._arrived.append(replace(outcome, results=results, again=frozenset(again)))
+        return []
+
+    def _ended(self, item: Item[T], outcome: Outcome[T], now: Moment) -> tuple[Verdict, bool]:
+        standing = self._run.ledger.standing(item.id)
+        return self._pacing.ended(
+            item,
+            outcome.of(item.id),
+            outcome.seconds,
+            now,
+            failures=standing.failures,
+            last=self._admission.last_attempt(standing),
+            alone=len(outcome.job.items) == 1,
+        )
+
+    def _checked(self, outcome: Outcome[T]) -> list[Record]:
+        """`--verify` has answered for a cut-off item: done, to run after all, or unknown."""
+        item, verdict = outcome.job.items[0], outcome.verdict
+        self._pacing.checked(item)
+        again = frozenset(outcome.job.ids if verdict.kind is Kind.FAILED else ())
+        self._show.outcome(replace(outcome, again=again), *streams(outcome, None, ()))
+        attempts = (self._run.ledger.attempts(item.id),)
+        if verdict.kind is Kind.FAILED:
+            self._admission.to_check.discard(item.id)
+            self._pacing.again(item)
+        elif verdict.kind is Kind.DONE:
+            self._tally.move(State.CUT_OFF, State.DONE)
+            self._tally.resumed += 1
+            return [Record("done", (item.id,), attempts, {"by": "verify"})]
+        elif verdict.kind is Kind.HELD:
+            self._tally.move(State.CUT_OFF, State.PARKED)
+            return [Record("held", (item.id,), attempts, {"why": "verify", "by": "verify", "text": verdict.text})]
+        return []
+
+    def keep(self) -> list[Record]:
+        """Make durable what has been printed; gives the lines that name it.  Raises JournalError 74."""
+        if not self._arrived:
+            return []
+        spools = [spool for outcome in self._arrived for spool in outcome.streams()]
+        try:
+            places = self._outputs.keep(spools) if self._outputs is not None else [None] * len(spools)
+        except OSError as error:
+            raise JournalError(f"{self._run.place.out}: {error.strerror}", 74) from error
+        named = self._outputs is not None and self._outputs.named
+        records, at = [], 0
+        for outcome in self._arrived:
+            mine = places[at : at + len(outcome.streams())]
+            at += len(mine)
+            for record in end_records(outcome, self._run.number, mine if named else ()):
+                records += self._enter(record)
+            self._kept.append(Ended(outcome, mine))
+        self._arrived.clear()
+        return records
+
+    def _enter(self, record: Record) -> list[Record]:
+        """Take an end in; behind the last attempt that an item may have, it is held."""
+        self._run.ledger.enter(record)
+        held = self._admission.exhausted(record.ids[0]) if record.t in ("failed", "cut_off") else None
+        if held is None:
+            return [record]
+        self._run.ledger.enter(held)
+        return [record, held]
+
+    def acknowledge(self) -> None:
+        """What is durable may be believed: counted and shown."""
+        for outcome, places in self._kept:
+            for id in outcome.job.ids:
+                self._count(id, outcome.of(id))
+            self._show.outcome(outcome, *streams(outcome, self._outputs, places))
+            if outcome.job.batch:
+                Papers(self._run.place, outcome.job.uuid).remove()
+        self._kept.clear()
+
+    def _count(self, id: bytes, verdict: Verdict) -> None:
+        self._tally.running.pop(id, None)
+        self._tally.move(State.CUT_OFF, self._run.ledger.state(id))
+        self._tally.completed += verdict.kind is Kind.DONE
+        self._tally.failed += verdict.kind is Kind.FAILED
+        self._tally.cut_off += verdict.kind is Kind.CUT_OFF
+
+    def unrecorded(self) -> list[bytes]:
+        """The ids of what ended and could not be recorded."""
+        ended = [*self._arrived, *(one.outcome for one in self._kept)]
+        return [id for outcome in ended for id in outcome.job.ids]
