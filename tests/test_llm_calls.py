@@ -222,3 +222,12 @@ def test_a_dry_run_tells_of_all_that_would_run_after_a_limit(llm: Llm) -> None:
     assert llm.run().code == 75
     for options in ((), ("--rate", "1/h", "-j", "3")):
         assert "would start 3 items" in llm.run("--dry-run", *options).err
+
+
+def test_a_retry_that_starts_at_once_is_counted_once(llm: Llm) -> None:
+    """Its end and its next start may stand in one append; the counts add up all the same."""
+    llm.ids(3)
+    llm.plan(**{"item-0002": ["max-turns"] * 4 + ["ok"], "item-0003": ["overloaded", "ok"]})
+    ended = llm.run("--retries", "3", "--retry-delay", "0", "--retry-max-delay", "0")
+    assert ended.code == 1 and "2/3 done (0 resumed, 2 completed), 1 failed, cost" in ended.err
+    assert llm.counts() == {"done": 2, "failed": 1} and len(llm.calls()) == 1 + 4 + 2
