@@ -14,6 +14,7 @@ class Spending:
     reported: int = 0  # attempts that said what they cost
     unknown: int = 0  # attempts that did not
     sums: dict[str, float] = field(default_factory=dict)
+    wanted: bool = False  # there is a source of costs, so that its silence is worth a word
 
     def add(self, cost: float | None, sums: Mapping[str, float]) -> None:
         """One ended attempt."""
@@ -27,8 +28,8 @@ class Spending:
 
     @property
     def told(self) -> bool:
-        """Whether any attempt reported a figure."""
-        return bool(self.reported or self.sums)
+        """Whether any attempt reported a figure, or should have."""
+        return bool(self.reported or self.sums or (self.wanted and self.unknown))
 
     @property
     def mean(self) -> float | None:

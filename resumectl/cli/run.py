@@ -188,6 +188,7 @@ def run(
             archived(held)
         sealed = held.seal_open()
         pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        pacing.spending.wanted = how.rules.cost is not None
         if batched:
             pacing.room, pacing.weigh = argv_room(template, environ, stdin is not None)
         tally = Tally(spending=pacing.spending)
