@@ -24,7 +24,7 @@ def test_a_whole_reset_archives_the_journal_and_keeps_the_keys(scratch: Scratch)
     scratch.run("run", "--items", "i", *FAILS_F)
     before = scratch.journal().read_bytes()
     reset = scratch.run("reset", "--yes")
-    kept = reset.out.decode().strip()
+    kept = reset.out.decode().splitlines()[0]
     assert reset.code == 0 and kept.startswith(f"{scratch.journal()}.bak-2")
     assert (scratch.path / kept).read_bytes() == before
     assert scratch.has(total=0)
@@ -34,7 +34,7 @@ def test_a_whole_reset_archives_the_journal_and_keeps_the_keys(scratch: Scratch)
     assert scratch.run("reset", "--yes", "--new-keys").code == 0
     scratch.run("run", "--items", "i", *FAILS_F)
     assert all(len(one) == 2 for one in keys(scratch).values())
-    assert len(list(scratch.journal().parent.glob("*.bak-*"))) == 2
+    assert len(list(scratch.journal().parent.glob("*.jsonl.bak-*"))) == 2
 
 
 def test_purge_keeps_nothing(scratch: Scratch) -> None:
