@@ -12,6 +12,7 @@ from .records import Record, stamp
 from .verdict import Ended, Kind, Verdict
 
 T = TypeVar("T")
+Caught = Spool | Text  # what a start has printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Outcome(Generic[T]):
     verdict: Verdict
     seconds: float
     ended: Ended | None = None
-    out: Spool | None = None
-    err: Spool | None = None
+    out: Caught | None = None
+    err: Caught | None = None
     results: Mapping[bytes, Verdict] = field(default_factory=dict)
     each: Mapping[bytes, Text] = field(default_factory=dict)
     again: frozenset[bytes] = frozenset()
@@ -65,7 +66,7 @@ class Outcome(Generic[T]):
         """The verdict on one of its items."""
         return self.results.get(id, self.verdict)
 
-    def streams(self) -> list[Spool | Text | None]:
+    def streams(self) -> list[Caught | None]:
         """What is to be kept: its two streams, or one for each item."""
         return [self.each.get(id) for id in self.job.ids] if self.each else [self.out, self.err]
 
@@ -154,7 +155,7 @@ def streams(
     return _stream(outcome.out, outputs, out), _stream(outcome.err, outputs, err)
 
 
-def _stream(spool: Spool | None, outputs: Outputs | None, where: Kept | None) -> Stream | None:
+def _stream(spool: Caught | None, outputs: Outputs | None, where: Kept | None) -> Stream | None:
     if spool is not None and (outputs is not None or spool.fd < 0 or not spool.size()):
         spool.close()
         spool = None

@@ -11,6 +11,7 @@ import time
 import uuid
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import orjson
@@ -55,7 +56,7 @@ class Journal:
         """Whether there is a journal at the path (an empty file is none)."""
         return self._size > 0
 
-    @property
+    @cached_property
     def namespace(self) -> uuid.UUID:
         """The namespace in which every idempotency key of this journal is made."""
         return uuid.UUID(self.text.header["ns"])
@@ -68,6 +69,7 @@ class Journal:
         line = seal(orjson.dumps(header)[:-1], 0)
         write_new(self.disk, self.path, line)
         self.close()
+        self.__dict__.pop("namespace", None)
         self.text = Text(self.path, header, zlib.crc32(jid.encode()), 1, len(line))
         self._fd, self._size = self.disk.open(self.path, APPEND), len(line)
 

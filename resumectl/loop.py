@@ -62,6 +62,7 @@ class Loop(Generic[T]):
         self.tally = admission.tally
         self._feed = feed
         self.broken: JournalError | None = None
+        self._looked = 0.0  # monotonic seconds
         self.reader_gone: ReaderGone | None = None
         self._ends = Ends(run, pacing, admission, show, outputs)
         self._owed: list[Record] = []  # what the journal lacks
@@ -138,7 +139,8 @@ class Loop(Generic[T]):
     def _tick(self) -> None:
         self.interrupts.tick()
         self.show.limited(None if self.pacing.stop else self.pacing.throttle.until)
-        if self.broken is None:
+        if self.broken is None and time.monotonic() - self._looked >= LOOK:
+            self._looked = time.monotonic()
             try:
                 self.run.journal.look()
             except JournalError as error:

@@ -230,9 +230,10 @@ class Run:
 
 
 def key_for(namespace: uuid.UUID, id: bytes) -> str:
-    """UUIDv5 of a journal's key namespace and an id's bytes."""
-    name = hashlib.sha1(namespace.bytes + id, usedforsecurity=False).digest()
-    return str(uuid.UUID(bytes=name[:16], version=5))
+    """UUIDv5 of a journal's key namespace and an id's bytes (RFC 9562, 5.5)."""
+    name = hashlib.sha1(namespace.bytes + id, usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(name[16], 16) & 3]
+    return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{variant}{name[17:20]}-{name[20:32]}"
 
 
 def holder(place: Place, disk: Disk) -> dict[str, Any]:
