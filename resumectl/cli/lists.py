@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..items import Format, Item, ListError, Reader, format_of
@@ -28,6 +29,13 @@ class Source:
     named: bool
     whole: bool
     words: tuple[bytes, ...] | None = None
+
+    def is_file(self, path: Path) -> bool:
+        """Whether the list is this very file."""
+        try:
+            return self.words is None and os.path.samestat(os.fstat(self.fd), os.stat(path))
+        except OSError:
+            return False
 
     def chunks(self) -> Iterator[bytes]:
         if self.words is not None:
