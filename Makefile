@@ -1,16 +1,19 @@
 VENV ?= .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: test check mutants lint demo clean
+.PHONY: test check mutants powercut lint demo clean
 
-test: $(VENV)/ready       ## the quick tests, under three minutes
-	$(PYTHON) -m pytest
+test: $(VENV)/ready       ## the quick tests, under three minutes on two cores
+	$(PYTHON) -m pytest -n 2
 
-check: $(VENV)/ready lint ## everything, the slow tests too
-	$(PYTHON) -m pytest -m "not mutants"
+check: $(VENV)/ready lint ## everything but the mutants: the slow tests and the power cuts too
+	$(PYTHON) -m pytest -n 2 -m "not mutants"
 
 mutants: $(VENV)/ready    ## seeded faults in the protocol: each must be caught
-	$(PYTHON) -m pytest -m mutants
+	$(PYTHON) -m pytest -n 2 -m mutants
+
+powercut: $(VENV)/ready   ## cut the power of a file system of its own; root only
+	$(PYTHON) -m pytest -m powercut
 
 lint: $(VENV)/ready
 	$(VENV)/bin/ruff check
