@@ -1,7 +1,7 @@
 VENV ?= .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: test check mutants powercut lint demo clean
+.PHONY: test check mutants powercut bench lint demo clean
 
 test: $(VENV)/ready       ## the quick tests, under three minutes on two cores
 	$(PYTHON) -m pytest -n 2
@@ -14,6 +14,9 @@ mutants: $(VENV)/ready    ## seeded faults in the protocol: each must be caught
 
 powercut: $(VENV)/ready   ## cut the power of a file system of its own; root only
 	$(PYTHON) -m pytest -m powercut
+
+bench: $(VENV)/ready      ## against xargs, GNU parallel and grep, as ratios
+	$(PYTHON) tests/bench/bench.py $(BENCH)
 
 lint: $(VENV)/ready
 	$(VENV)/bin/ruff check
