@@ -19,6 +19,7 @@ import orjson
 from . import __version__
 from .disk import APPEND, Disk, write_all, write_new
 from .lines import VERSION, JournalError, Text, read
+from .plain import Row
 from .records import Record, encode, seal, stamp
 
 SEAL = b"\n\n"  # behind a stump: two, so that no flipped bit can join it with the line that follows
@@ -41,13 +42,13 @@ class Journal:
         self._suspect = False  # a sync failed: what it covered may be lost behind our back
         self._looked = 0.0  # monotonic seconds
 
-    def load(self, enter: Callable[[Record], None]) -> None:
-        """Read the whole file, if there is one, giving each record to `enter`."""
+    def load(self, enter: Callable[[Record], None], plain: Callable[[list[Row]], None] | None = None) -> None:
+        """Read the whole file, if there is one, giving each record to `enter`, plain lines in bulk to `plain`."""
         if not self.disk.exists(self.path):
             return
         self._fd = self.disk.open(self.path, APPEND & ~os.O_CREAT)
         if self.disk.size(self._fd):
-            for record in read(self.path, self.disk, self._fd, self.text):
+            for record in read(self.path, self.disk, self._fd, self.text, plain):
                 enter(record)
         self._size = self.text.size
 

@@ -6,7 +6,7 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from .disk import READ, Disk
+from .plain import Row, runs
 from .records import TAIL, Decoder, Record, intact
 
 VERSION = 1
@@ -103,54 +104,79 @@ def read_header(path: Path, line: bytes) -> dict[str, Any]:
     return header
 
 
-def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text | None = None) -> Iterator[Record]:
+def read(
+    path: Path,
+    disk: Disk | None = None,
+    fd: int | None = None,
+    text: Text | None = None,
+    plain: Callable[[list[Row]], None] | None = None,
+) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
 
+    With `plain` the plain lines go there in bulk, before the record that follows them.
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
     disk = disk or Disk()
     text = text if text is not None else Text(path)
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        yield from _records(text, _lines(disk, opened, text))
+        yield from _records(text, _chunks(disk, opened, text), plain)
     finally:
         if fd is None:
             disk.close(opened)
 
 
-def _lines(disk: Disk, fd: int, text: Text, chunk: int = 1 << 22) -> Iterator[tuple[int, bytes]]:
-    """Each line with the offset of its first byte; the last one even without a newline."""
+def _chunks(disk: Disk, fd: int, text: Text, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, many at a time, with the offset of their first byte; at the end the line that lacks its newline."""
     rest, start = b"", 0
-    while piece := disk.read(fd, chunk, text.size):
+    while piece := disk.read(fd, size, text.size):
         text.size += len(piece)
-        *whole, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
-        for line in whole:
-            yield start, line
-            start += len(line) + 1
+        whole, newline, rest = (rest + piece).rpartition(b"\n")
+        if newline:
+            yield start, whole + newline
+            start += len(whole) + 1
     text.whole = not rest
     if rest:
         yield start, rest
 
 
-def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+def _records(
+    text: Text, chunks: Iterator[tuple[int, bytes]], plain: Callable[[list[Row]], None] | None
+) -> Iterator[Record]:
     decoder = Decoder()
-    for byte, line in lines:
-        text.lines += 1
-        if text.lines == 1:
-            text.header = read_header(text.path, line)
-            text.seed = zlib.crc32(text.header["jid"].encode())
+    for byte, chunk in chunks:
+        if plain is None or not text.lines or not chunk.endswith(b"\n"):
+            for line in chunk.removesuffix(b"\n").split(b"\n"):
+                yield from _record(text, decoder, byte, line)
+                byte += len(line) + 1
             continue
-        line = line.lstrip(b"\0")
-        if not line:
-            text.empty += 1
-            continue
-        try:
-            if not intact(line, text.seed):
-                raise ValueError
-            record = decoder.record(line)
-        except (ValueError, KeyError, TypeError):
-            text.spoil(byte, line)
-            continue
-        if "bad" in record.rest:
-            text.pass_barrier(record)
-        yield record
+        for size, rows, odd in runs(chunk, text.seed):
+            if rows:
+                text.lines += len(rows)
+                plain(rows)
+            byte += size
+            if odd is not None:
+                yield from _record(text, decoder, byte - len(odd) - 1, odd)
+
+
+def _record(text: Text, decoder: Decoder, byte: int, line: bytes) -> Iterator[Record]:
+    """The record of one line, if it is one."""
+    text.lines += 1
+    if text.lines == 1:
+        text.header = read_header(text.path, line)
+        text.seed = zlib.crc32(text.header["jid"].encode())
+        return
+    line = line.lstrip(b"\0")
+    if not line:
+        text.empty += 1
+        return
+    try:
+        if not intact(line, text.seed):
+            raise ValueError
+        record = decoder.record(line)
+    except (ValueError, KeyError, TypeError):
+        text.spoil(byte, line)
+        return
+    if "bad" in record.rest:
+        text.pass_barrier(record)
+    yield record

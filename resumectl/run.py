@@ -6,6 +6,7 @@ nothing is written before everything that could refuse the run has been asked.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import socket
@@ -75,13 +76,19 @@ class Run:
 
         def enter(record: Record) -> None:
             self.ledger.enter(record)
-            if also is not None:
-                also(record)
+            assert also is not None
+            also(record)
 
+        gc.disable()  # a million small objects, none of them in a circle
         try:
-            self.journal.load(enter if also is not None else self.ledger.enter)
+            if also is not None:
+                self.journal.load(enter)
+            else:
+                self.journal.load(self.ledger.enter, self.ledger.enter_plain)
         except OSError as error:
             raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
+        finally:
+            gc.enable()
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
             raise JournalError(

@@ -138,7 +138,7 @@ def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
     running = _locked(place, disk)
     try:
-        for record in read(place.journal, disk, text=text):
+        for record in read(place.journal, disk, text=text, plain=ledger.enter_plain if also is None else None):
             ledger.enter(record)
             if also is not None:
                 also(record)

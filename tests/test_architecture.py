@@ -9,8 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "resumectl"
 FLOORS = {
-    0: {"disk", "records", "lines", "journal", "fence", "items", "stream", "place", "program", "shell", "words"},
-    1: {"spending", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets"},
+    0: {"disk", "plain", "records", "lines", "journal", "fence", "items", "stream", "place", "program", "shell", "words"},
+    1: {"spending", "standing", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets"},
     2: {"failures", "catalogue", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
     4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot"},

@@ -84,9 +84,15 @@ class Listing:
     Refusal at a record that is none, or when the file can't be read.
     """
 
-    def __init__(self, source: Source, format: Format, keep: Callable[[bytes], None] | None = None) -> None:
-        """`keep` is given the bytes as they were read."""
-        self._source, self._reader, self._keep = source, Reader(format), keep
+    def __init__(
+        self,
+        source: Source,
+        format: Format,
+        keep: Callable[[bytes], None] | None = None,
+        sift: Callable[[list[bytes]], list[int]] | None = None,
+    ) -> None:
+        """`keep` is given the bytes as they were read; `sift` as for a Reader."""
+        self._source, self._reader, self._keep = source, Reader(format, sift), keep
 
     @property
     def empty(self) -> int:

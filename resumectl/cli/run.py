@@ -195,7 +195,9 @@ def run(
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
-        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, order)
+        admission: Admission[Any] = Admission(
+            admission_rules, held.ledger, pacing, tally, order if replay or keep_order else None
+        )
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):
             admission.claims = Claims(files)

@@ -47,7 +47,9 @@ def take_all(held: Run, source: Source, format: Format, admission: Admission[Any
     """Read a regular file to its end, before anything starts: then the totals are known."""
     known = admission.ledger.known
     copied = not source.named and not source.is_file(held.place.items)  # `< NAME.items` must not empty its own list
-    listing = Listing(source, format, keep=held.keep_list if copied else None)
+    listing = Listing(
+        source, format, keep=held.keep_list if copied else None, sift=admission.sift if admission.hasty else None
+    )
     try:
         for item in listing:
             admission.take(item)
