@@ -100,12 +100,13 @@ class Pacing(Generic[T]):
 
     @property
     def hungry(self) -> bool:
-        """Whether more of the list is wanted: one item ahead of the free slots."""
-        return (
-            not self.closed
-            and self.stop is None
-            and len(self._first) <= (self.slots - self.running) * self.policy.batch
-        )
+        """Whether more of the list is wanted: one start ahead of the free slots."""
+        return self.wants(1)
+
+    def wants(self, ahead: int = 0) -> bool:
+        """Whether the queue lacks items for the free slots and so many starts more."""
+        free = self.slots - self.running + ahead
+        return not self.closed and self.stop is None and len(self._first) < free * self.policy.batch
 
     def close(self, why: str | None = None, text: str = "") -> None:
         """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
