@@ -19,7 +19,7 @@ from .files import FileTemplate, PartFile
 from .items import record
 from .job import Job, Outcome
 from .outputs import Spool
-from .papers import Papers, results, strangers
+from .papers import Papers, results, shared_out, strangers
 from .place import Place
 from .program import Unusable, find
 from .template import Template, Values, quote_command
@@ -78,6 +78,7 @@ class Command:
     ) -> tuple[dict[bytes, Verdict], str]:
         """The verdicts on a batch's items, and a note on what was reported beside them."""
         told = papers.told() if self.batch_results != "exit" else {}
+        whole = shared_out(whole, len(job.items))
         found = results(whole, told, job.ids) if self.batch_results != "exit" else dict.fromkeys(job.ids, whole)
         for one in job.singles() if self.verify is not None else ():
             if (verdict := found[one.ids[0]]).kind is Kind.DONE:

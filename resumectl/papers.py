@@ -92,6 +92,12 @@ def _word(line: bytes) -> Iterator[tuple[bytes, Verdict]]:
         yield name, Verdict(Kind.FAILED, "error", text if isinstance(text, str) else orjson.dumps(text).decode())
 
 
+def shared_out(whole: Verdict, count: int) -> Verdict:
+    """A batch's verdict as one of its items has it: costs are shared out, so that sums over items are sums over starts."""
+    cost = None if whole.cost is None else whole.cost / count
+    return replace(whole, cost=cost, sums={name: amount / count for name, amount in whole.sums.items()})
+
+
 def results(whole: Verdict, told: dict[bytes, Verdict], ids: Iterable[bytes]) -> dict[bytes, Verdict]:
     """The verdict on each item: the command's own word, else not reported, or what stopped the whole."""
     missing = whole
