@@ -192,7 +192,9 @@ class Command:
         return _held(f"--verify: {verdict.text}, so whether the effect is in place is unknown")
 
     def _argv(self, job: Job[Any]) -> list[bytes]:
-        return self.template.batch_argv(job.ids, job.slot) if job.batch else self.template.argv(self._values(job))
+        if job.batch:
+            return self.template.batch_argv(job.ids, job.slot, append=not self.stdin)
+        return self.template.argv(self._values(job))
 
     def _batch_environ(self, job: Job[Any], papers: Papers) -> dict[bytes, bytes]:
         """A batch's environment: where its items and its report are; what is one item's own is not there."""

@@ -101,7 +101,7 @@ def shared_out(whole: Verdict, count: int) -> Verdict:
 def results(whole: Verdict, told: dict[bytes, Verdict], ids: Iterable[bytes]) -> dict[bytes, Verdict]:
     """The verdict on each item: the command's own word, else not reported, or what stopped the whole."""
     missing = whole
-    if whole.kind in (Kind.DONE, Kind.FAILED):
+    if whole.kind in (Kind.DONE, Kind.FAILED) and whole.why != "spawn":
         reason = f" ({whole.text})" if whole.kind is Kind.FAILED and whole.text else ""
         missing = Verdict(
             Kind.FAILED, "not-reported", f"not reported by its batch{reason}", cost=whole.cost, sums=whole.sums
