@@ -166,3 +166,11 @@ def llm(scratch: Scratch, warms: list[Warm]) -> Any:
     from llm import Llm
 
     return Llm(scratch, warms[0])
+
+
+@pytest.fixture
+def batches(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Batch commands in a Scratch, run from a warm interpreter."""
+    from batches import Batches
+
+    return Batches(scratch, warms[0])
