@@ -174,3 +174,11 @@ def batches(scratch: Scratch, warms: list[Warm]) -> Any:
     from batches import Batches
 
     return Batches(scratch, warms[0])
+
+
+@pytest.fixture
+def kept(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Commands that print in a Scratch, run from a warm interpreter."""
+    from kept import Kept
+
+    return Kept(scratch, warms[0])
