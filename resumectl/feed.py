@@ -96,7 +96,7 @@ class Feed(Generic[T]):
         self._stream.came()
         self._run.keep_list(chunk.raw)
         tally.empty = self._stream.empty
-        error = chunk.error or self._admit(chunk)
+        error = self._admit(chunk) or chunk.error
         if not error and not chunk.end:
             return []
         self._stream = None
