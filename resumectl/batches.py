@@ -118,7 +118,7 @@ class _Call(Generic[T]):
     def go(self, on_progress: Callable[[Progress], None] | None, known: int | None) -> Summary:
         """Run it all; `known` is the number of items where they can be counted beforehand."""
         inbox: SimpleQueue[Any] = SimpleQueue()
-        feed: Pull[T] = Pull(self._run, self._admission, self._items)
+        feed: Pull[T] = Pull(self._run, self._admission, self._items, inbox)
         if known is not None:
             feed.all()
         outputs = Outputs(self._run.disk, self._run.place.out, sync=self._run.journal.sync == "full")

@@ -56,15 +56,19 @@ class Ends(Generic[T]):
             return self._checked(outcome)
         self._pacing.freed(outcome.seconds)
         results, again = {}, set()
+        said: set[str] = set()
         for item in outcome.job.items:
-            verdict, more = self._ended(item, outcome, now)
+            why = outcome.of(item.id).why
+            verdict, more = self._ended(item, outcome, now, echo=why in said and why != "error")
+            said.add(why)
             results[item.id] = verdict
             if more:
                 again.add(item.id)
         self._arrived.append(replace(outcome, results=results, again=frozenset(again)))
         return []
 
-    def _ended(self, item: Item[T], outcome: Outcome[T], now: Moment) -> tuple[Verdict, bool]:
+    def _ended(self, item: Item[T], outcome: Outcome[T], now: Moment, *, echo: bool) -> tuple[Verdict, bool]:
+        """`echo`: another item of its start has ended in this way, for the same reason."""
         standing = self._run.ledger.standing(item.id)
         return self._pacing.ended(
             item,
@@ -73,7 +77,7 @@ class Ends(Generic[T]):
             now,
             failures=standing.failures,
             last=self._admission.last_attempt(standing),
-            alone=len(outcome.job.items) == 1,
+            echo=echo,
         )
 
     def _checked(self, outcome: Outcome[T]) -> list[Record]:

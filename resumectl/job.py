@@ -120,9 +120,8 @@ def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) 
 
 
 def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]:
-    """A batch's cost is shared out evenly, so that sums over lines are sums over starts."""
     rest: dict[str, Any] = {}
-    ended, share = outcome.ended, len(outcome.job.items)
+    ended = outcome.ended
     if verdict.kind is Kind.CUT_OFF:
         rest["run"] = run
     if ended is not None:
@@ -135,11 +134,9 @@ def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]
     if verdict.source is not None:
         rest["source"] = verdict.source
     if verdict.cost is not None:
-        rest["cost"] = verdict.cost / share
+        rest["cost"] = verdict.cost
     if verdict.sums:
-        rest["sums"] = (
-            {name: amount / share for name, amount in verdict.sums.items()} if share > 1 else dict(verdict.sums)
-        )
+        rest["sums"] = dict(verdict.sums)
     if verdict.text and verdict.kind is not Kind.DONE:
         rest["text"] = verdict.text
     return rest

@@ -100,12 +100,13 @@ class Pacing(Generic[T]):
 
     @property
     def hungry(self) -> bool:
-        """Whether more of the list is wanted: one item ahead of the free slots."""
-        return (
-            not self.closed
-            and self.stop is None
-            and len(self._first) <= (self.slots - self.running) * self.policy.batch
-        )
+        """Whether more of the list is wanted: one start ahead of the free slots."""
+        return self.wants(1)
+
+    def wants(self, ahead: int = 0) -> bool:
+        """Whether the queue lacks items for the free slots and so many starts more."""
+        free = self.slots - self.running + ahead
+        return not self.closed and self.stop is None and len(self._first) < free * self.policy.batch
 
     def close(self, why: str | None = None, text: str = "") -> None:
         """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
@@ -221,28 +222,31 @@ class Pacing(Generic[T]):
         *,
         failures: int = 0,
         last: bool = False,
-        alone: bool = True,
+        echo: bool = False,
     ) -> Ending:
         """An attempt of an item has ended: what is to be recorded of it.  `freed` tells of its start.
 
         `failures` is how often the item had failed before, `last` that it may have no
-        further attempt, `alone` that no other item shared its start.
+        further attempt, `echo` that this end of its start was told for another of its items.
         """
         start = self._starts.pop(item.id)
         if verdict.why != "stop":
             self.spending.add(verdict.cost, verdict.sums)
         if verdict.kind is Kind.UNCHARGED:
-            verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures)
+            verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures, echo)
             if verdict.kind is Kind.UNCHARGED:
                 return Ending(verdict, again=self.stop is None)
-        if verdict.kind is Kind.FAILED and not alone:
+        if verdict.kind is Kind.FAILED:
             self.alone(item.id)
         self.throttle.answered()
         if verdict.kind is Kind.DONE:
             self._passed = max(self._passed, start)
             self._failures.passed()
-            self.throttle.passed()
-        return Ending(verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last))
+            if not echo:
+                self.throttle.passed()
+        return Ending(
+            verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last, echo)
+        )
 
     def checked(self, item: Item[T]) -> None:
         """A cut-off check has ended; it is no attempt."""
@@ -250,12 +254,14 @@ class Pacing(Generic[T]):
         self._started -= 1
         self._starts.pop(item.id)
 
-    def _uncharged(self, item: Item[T], verdict: Verdict, now: Moment, began: float, failures: int) -> Verdict:
+    def _uncharged(
+        self, item: Item[T], verdict: Verdict, now: Moment, began: float, failures: int, echo: bool
+    ) -> Verdict:
         if verdict.why == "halt":
             self.halt("halt", verdict.text)
         elif verdict.why == "spawn":
             self.halt("vanished", verdict.text)
-        elif verdict.why == "slow" and not self.throttle.slowed(now, began):
+        elif verdict.why == "slow" and (echo or not self.throttle.slowed(now, began)):
             self.defer(item, failures)
         elif verdict.why in ("slow", "limit"):
             return self._limit(item, verdict, now, failures)
@@ -280,13 +286,13 @@ class Pacing(Generic[T]):
         until, limit = self.throttle.until, self.policy.max_time
         return limit is not None and until is not None and until - now.wall > self._began.mono + limit - now.mono
 
-    def _failed(self, item: Item[T], verdict: Verdict, now: Moment, failures: int, last: bool) -> bool:
+    def _failed(self, item: Item[T], verdict: Verdict, now: Moment, failures: int, last: bool, echo: bool) -> bool:
         """Queue a retry (True), or count the failure."""
         tries = self._tries.get(item.id, 0)
         if verdict.retry and not last and tries < self.policy.retries:
             self._tries[item.id] = tries + 1
             heapq.heappush(self._retries, (self.throttle.retry_at(now, tries), self._next(), item))
             return True
-        if why := self._failures.add(verdict.text, first=failures == tries):
+        if why := self._failures.add(verdict.text, first=failures == tries and not echo):
             self.halt("failures", why)
         return False

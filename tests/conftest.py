@@ -176,3 +176,19 @@ def llm(scratch: Scratch, warms: list[Warm]) -> Any:
     from llm import Llm
 
     return Llm(scratch, warms[0])
+
+
+@pytest.fixture
+def batches(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Batch commands in a Scratch, run from a warm interpreter."""
+    from batches import Batches
+
+    return Batches(scratch, warms[0])
+
+
+@pytest.fixture
+def kept(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Commands that print in a Scratch, run from a warm interpreter."""
+    from kept import Kept
+
+    return Kept(scratch, warms[0])
