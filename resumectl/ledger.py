@@ -117,10 +117,21 @@ class Ledger:
             self.list_total, self._list_new, self._named_since, self.run_ended = None, 0, 0, 0
             self.resume_at = None
             self._take_list(record.rest)
+            if past := record.rest.get("past"):
+                self._take_past(past)
         elif record.t == "list":
             self._take_list(record.rest)
         elif record.t == "end" and record.rest.get("run") == self.run.get("run"):
             self.end = record.rest
+
+    def past(self) -> dict[str, Any]:
+        """What compact writes beside the last run, for no item's record tells it any more."""
+        names = ("kept_end", "ended", "ended_ms", "limited", "resume_at")
+        return {name: getattr(self, name) for name in names}
+
+    def _take_past(self, past: Mapping[str, Any]) -> None:
+        for name in self.past().keys() & past.keys():
+            setattr(self, name, past[name])
 
     def _take_list(self, fields: Mapping[str, Any]) -> None:
         if fields.get("total") is not None:
@@ -148,6 +159,8 @@ class Ledger:
             return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         if t == "reset":
             self._open.pop(id, None)
+            if record.rest.get("by") == "compact":
+                return self._compacted(record, word & ~STATE, attempt, id)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
         if t == "uncharged":
             return self._uncharge(record, word, id)
@@ -159,12 +172,14 @@ class Ledger:
         if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
             word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
+        if record.rest.get("by") == "compact":
+            return self._compacted(record, word, attempt, id)
         return self._ended(record, word, attempt)
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
-        self._spend(record)
+        self.spending.take(record)
         self.limited = self.limited or record.rest.get("why") == "limit"
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
@@ -175,12 +190,10 @@ class Ledger:
 
     def _ended(self, record: Record, word: int, attempt: int) -> int:
         rest = record.rest
-        if rest.get("by") == "compact":
-            return self._compacted(rest, word, attempt)
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
-        self._spend(record)
+        self.spending.take(record)
         if record.t == "done":
             self.limited = self.limited and "ms" not in rest
             self.ended += 1 if "ms" in rest else 0
@@ -192,17 +205,15 @@ class Ledger:
             return word + (1 << CUTS)
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
-    def _spend(self, record: Record) -> None:
-        """What an attempt said that it cost; one of which a crash left no end may have cost something too."""
+    def _compacted(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         rest = record.rest
-        if ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
-            self.spending.add(rest.get("cost"), rest.get("sums") or {})
-
-    def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
-        word = word & STATE | NAMED | attempt << ATTEMPTS
+        self.spending.take(record)
+        word = word & (STATE | LISTED) | NAMED | attempt << ATTEMPTS
         word |= min(rest.get("failures", 0), MAX_FAILURES) << FAILURES
         word |= min(rest.get("cut_offs", 0), MAX_CUTS) << CUTS
-        word |= LIMITED if rest.get("limited") else 0
+        if rest.get("limited"):
+            word |= LIMITED
+            self._limits[id] = -1 if rest.get("cries") else 0  # the starts that it is compared with begin anew
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _put(self, id: bytes, word: int) -> None:
@@ -254,10 +265,15 @@ class Ledger:
         """How many ids the journal names or this run's list has."""
         return len(self._words)
 
+    @property
+    def unnamed(self) -> int:
+        """How many ids of the last run's list the journal does not name."""
+        return max(0, self._list_new - self._named_since)
+
     def counts(self) -> dict[State, int]:
         """How many ids the journal has in each state, the last run's unstarted new ones included."""
         found = {state: self._counts[state] for state in State}
-        found[State.NEW] += max(0, self._list_new - self._named_since)
+        found[State.NEW] += self.unnamed
         return found
 
     def mean_seconds(self) -> float | None:

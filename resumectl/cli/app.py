@@ -8,6 +8,7 @@ import typer
 
 from .. import __version__
 from . import put
+from .compact import compact
 from .mark import mark
 from .path import path
 from .presets import presets
@@ -55,5 +56,6 @@ app.command()(status)
 app.command()(results)
 app.command()(reset)
 app.command()(mark)
+app.command()(compact)
 app.command()(path)
 app.command()(presets)
