@@ -102,10 +102,10 @@ def folded(ledger: Ledger, catalogue: Catalogue) -> dict[str, Any]:
         "money": (spending.known, spending.reported, spending.unknown, spending.sums),
         "journal": (ledger.past(), ledger.list_total, ledger.mean_seconds()),
         "kept": [
-            (id, entry and (entry.out, entry.err, entry.rc, entry.ms))
+            (id, entry.out, entry.err, entry.rc, entry.ms)
             for state in (State.DONE, State.FAILED)
             for id, entry in catalogue.of(ledger, state)
-            if entry is None or entry.out is not None
+            if entry is not None and entry.out is not None
         ],
     }
 
@@ -120,18 +120,19 @@ def read_back(path: Path) -> tuple[Ledger, Catalogue, Text]:
 
 def compacted(place: Place, past: list[Record]) -> tuple[Ledger, Catalogue]:
     """Write a history, compact it, and give what it came to before."""
+    writer = Run(place, sync="none")
+    writer.acquire()
+    writer.load()
+    writer.heal()
+    writer.journal.append(past)
+    writer.close()
     run, accounts, catalogue = Run(place, sync="none"), Accounts(), Catalogue()
-    run.acquire()
-    run.heal()
-    run.journal.append(past)
-    run.close()
-    run.acquire()
-    run.journal.text = Text(place.journal)
 
     def also(record: Record) -> None:
         accounts.enter(record)
         catalogue.enter(record)
 
+    run.acquire()
     run.load(also=also)
     compact(run, accounts)
     run.close()
