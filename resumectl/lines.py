@@ -37,6 +37,7 @@ class Text:
     header: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     lines: int = 0
+    byte: int = 0  # where the last line begins
     size: int = 0
     whole: bool = True  # the last byte is a newline (or the file is empty)
     empty: int = 0  # lines that hold nothing, or nothing but NULs
@@ -48,15 +49,17 @@ class Text:
 
     def damage(self) -> JournalError | None:
         """The first bad line that no crash explains, as an error of code 65, or None."""
+        spot = next(self.damages(), None)
+        return JournalError(f"{self.path}: line {spot[0]} (byte {spot[1]}) is damaged", 65) if spot else None
+
+    def damages(self) -> Iterator[tuple[int, int]]:
+        """The line and byte of each bad line that no crash explains."""
         above = [spot for spot in self.bad if spot[0] < self.barrier]
-        below = [spot for spot in self.bad if spot[0] > self.barrier]
-        if len(above) > self.said:
-            return self._damaged(*above[self.said])
-        if not self.anywhere:
-            for spot in below:
-                if self.good - spot[2] > self.reach:
-                    return self._damaged(*spot)
-        return None
+        for line, byte, _ in above[self.said :]:
+            yield line, byte
+        for line, byte, good in self.bad[len(above) :]:
+            if not self.anywhere and self.good - good > self.reach:
+                yield line, byte
 
     @property
     def good(self) -> int:
@@ -67,9 +70,6 @@ class Text:
         """Note that the present line, which begins at `byte`, is bad."""
         good = NEVER if fused(line, self.seed) else self.good - 1
         self.bad.append((self.lines, byte, good))
-
-    def _damaged(self, line: int, byte: int, _good: int) -> JournalError:
-        return JournalError(f"{self.path}: line {line} (byte {byte}) is damaged", 65)
 
     def pass_barrier(self, record: Record) -> None:
         self.barrier, self.said = self.lines, record.rest["bad"]
@@ -112,7 +112,7 @@ def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text
     text = text if text is not None else Text(path)
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        yield from _records(text, _lines(disk, opened, text))
+        yield from records(text, _lines(disk, opened, text))
     finally:
         if fd is None:
             disk.close(opened)
@@ -132,10 +132,12 @@ def _lines(disk: Disk, fd: int, text: Text, chunk: int = 1 << 22) -> Iterator[tu
         yield start, rest
 
 
-def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+def records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+    """What a journal's lines, each given with its first byte, are records of; the first is its header."""
     decoder = Decoder()
     for byte, line in lines:
         text.lines += 1
+        text.byte = byte
         if text.lines == 1:
             text.header = read_header(text.path, line)
             text.seed = zlib.crc32(text.header["jid"].encode())
