@@ -46,8 +46,8 @@ def details(record: Record, attempt: int = 0) -> Iterator[str]:
     if "by" in rest:
         yield BY.get(rest["by"], str(rest["by"]))
     for name in ("failures", "cut_offs"):
-        if rest.get(name):
-            yield f"{rest[name]} {name.replace('_', '-')}"
+        if count := rest.get(name):
+            yield f"{count} {name.replace('_', '-')[: -1 if count == 1 else None]}"
 
 
 def reason(rest: Any) -> str:

@@ -63,7 +63,7 @@ def _skipped(standing: Standing, rules: Rules) -> str:
 
 def _why(standing: Standing, rules: Rules) -> str:
     limit = f" of {rules.max_attempts}" if rules.max_attempts else ""
-    charged = f"; {standing.charged}{limit} attempts count" if standing.charged else ""
+    charged = f"; attempts that count: {standing.charged}{limit}" if standing.charged else ""
     if standing.limited:
         return f"it met a limit, which is not counted{charged}"
     if standing.state is State.NEW:
