@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Scratch, until
+from conftest import Quick, until
 from faults import HOLD, opened
 
 from resumectl.accounts import Accounts
@@ -168,49 +168,49 @@ def test_what_the_ledger_folds_is_the_same_before_and_after(ram: Path, block: in
         assert folded(twice, nothing) == folded(sealed(second), nothing), seed
 
 
-def test_a_run_after_compact_goes_on_as_one_without_it(scratch: Scratch) -> None:
+def test_a_run_after_compact_goes_on_as_one_without_it(quick: Quick) -> None:
     """Nothing that is done runs again, keys and attempts go on, results and --replay give the same."""
-    scratch.items("a", "f", "b")
+    quick.items("a", "f", "b")
     run = ("run", "--items", "i", "--max-attempts", "3", *TELL)
-    assert scratch.run(*run).code == 1
-    scratch.items("a", "f", "b", "n")
-    assert scratch.run(*run).code == 1
-    before = scratch.journal().read_bytes()
-    printed, counts = scratch.run("results").out, scratch.counts()
-    told = scratch.run("compact")
+    assert quick.run(*run).code == 1
+    quick.items("a", "f", "b", "n")
+    assert quick.run(*run).code == 1
+    before = quick.journal().read_bytes()
+    printed, counts = quick.run("results").out, quick.counts()
+    told = quick.run("compact")
     kept = Path(told.out.decode().strip())
     assert told.code == 0 and "lines to 7" in told.err
     assert kept.read_bytes() == before and kept.name.startswith("sh.jsonl.bak-2")
-    assert scratch.counts() == counts and scratch.run("results").out == printed
+    assert quick.counts() == counts and quick.run("results").out == printed
     header = before.split(b"\n")[0]
-    assert scratch.journal().read_bytes().startswith(header + b"\n")
-    assert scratch.run("check").code == 0
-    scratch.write("ok", b"")
-    ended = scratch.run("run", "--replay", *run[1:])
+    assert quick.journal().read_bytes().startswith(header + b"\n")
+    assert quick.run("check").code == 0
+    quick.write("ok", b"")
+    ended = quick.run("run", "--replay", *run[1:])
     assert ended.code == 0 and ended.out.startswith(printed)
-    told_by = [line.split() for line in scratch.effects()]
+    told_by = [line.split() for line in quick.effects()]
     assert [words[:2] for words in told_by] == [["a", "1"], ["f", "1"], ["b", "1"], ["n", "1"], ["f", "2"], ["f", "3"]]
     assert len({words[2] for words in told_by if words[0] == "f"}) == 1
-    assert scratch.has(total=4, done=4)
+    assert quick.has(total=4, done=4)
 
 
-def test_an_item_that_a_kill_cut_off_is_still_announced_and_counted(scratch: Scratch) -> None:
+def test_an_item_that_a_kill_cut_off_is_still_announced_and_counted(quick: Quick) -> None:
     """Its charge is written down by compact, where the next run would have done it."""
-    scratch.items("a", "b")
-    process = scratch.start("run", "--items", "i", *HOLD)
-    until(lambda: scratch.lines("begun"))
-    busy = scratch.run("compact")
+    quick.items("a", "b")
+    process = quick.start("run", "--items", "i", *HOLD)
+    until(lambda: quick.lines("begun"))
+    busy = quick.run("compact")
     assert busy.code == 4 and "in use" in busy.err
     process.kill()
     process.wait()
-    beside = scratch.run("compact")
+    beside = quick.run("compact")
     assert beside.code == 4 and "still live" in beside.err
-    opened(scratch)
-    until(lambda: scratch.effects())
-    until(lambda: scratch.run("compact").code == 0)
-    assert scratch.has(cut_off=1, new=1)
-    assert [record["cut_offs"] for record in scratch.records("sh", "cut_off")] == [1]
-    ended = scratch.run("run", "--items", "i", *HOLD)
+    opened(quick)
+    until(lambda: quick.effects())
+    until(lambda: quick.run("compact").code == 0)
+    assert quick.has(cut_off=1, new=1)
+    assert [record["cut_offs"] for record in quick.records("sh", "cut_off")] == [1]
+    ended = quick.run("run", "--items", "i", *HOLD)
     assert ended.code == 0 and "cut off before: a" in ended.err
 
 
@@ -227,25 +227,25 @@ class Full(Disk):
 
 
 @pytest.mark.parametrize("what", ["write", "sync", "link", "rename"])
-def test_where_the_new_file_cannot_be_written_the_old_one_stays(scratch: Scratch, what: str) -> None:
-    scratch.run("mark", "done", "--id", "a", "--job", "j")
-    before = scratch.journal("j").read_bytes()
-    run, accounts = Run(Place(scratch.journal("j"))), Accounts()
+def test_where_the_new_file_cannot_be_written_the_old_one_stays(quick: Quick, what: str) -> None:
+    quick.run("mark", "done", "--id", "a", "--job", "j")
+    before = quick.journal("j").read_bytes()
+    run, accounts = Run(Place(quick.journal("j"))), Accounts()
     run.load(also=accounts.enter)
     run.journal.disk = run.disk = Full(what)
     with pytest.raises(Exception, match="No space"):
         compact(run, accounts)
-    assert scratch.journal("j").read_bytes() == before
-    assert not list(scratch.journal("j").parent.glob("*.new"))
+    assert quick.journal("j").read_bytes() == before
+    assert not list(quick.journal("j").parent.glob("*.new"))
 
 
-def test_a_damaged_journal_is_refused(scratch: Scratch) -> None:
+def test_a_damaged_journal_is_refused(quick: Quick) -> None:
     """What can't be read would be lost without a word."""
-    scratch.items("a", "b", "c", "d")
-    scratch.run("run", "--items", "i", *TELL)
-    data = bytearray(scratch.journal().read_bytes())
+    quick.items("a", "b", "c", "d")
+    quick.run("run", "--items", "i", *TELL)
+    data = bytearray(quick.journal().read_bytes())
     data[len(data) // 2] ^= 1
-    scratch.journal().write_bytes(bytes(data))
-    refused = scratch.run("compact")
+    quick.journal().write_bytes(bytes(data))
+    refused = quick.run("compact")
     assert refused.code == 65 and "line" in refused.err
-    assert scratch.journal().read_bytes() == bytes(data)
+    assert quick.journal().read_bytes() == bytes(data)
