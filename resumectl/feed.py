@@ -41,9 +41,7 @@ class Pull(Generic[T]):
     """Takes items from an iterator of the caller's when slots are free, and not before: it may wait as
     long as it likes, and what has ended is recorded by then."""
 
-    def __init__(
-        self, run: Run, admission: Admission[T], items: Iterator[Item[T]], inbox: SimpleQueue[Any]
-    ) -> None:
+    def __init__(self, run: Run, admission: Admission[T], items: Iterator[Item[T]], inbox: SimpleQueue[Any]) -> None:
         self._run, self._admission, self._items, self._inbox = run, admission, items, inbox
 
     def all(self) -> None:

@@ -14,19 +14,19 @@ from .spending import Spending
 from .standing import (
     ATTEMPTS,
     BEFORE,
+    COUNTED,
     CUTS,
     EXHAUSTED,
-    FAILURES,
     LIMITED,
     LISTED,
-    MAX_CUTS,
-    MAX_FAILURES,
     NAMED,
     OPEN,
     STATE,
     STATES,
     UNTOLD,
+    compacted,
     done_again,
+    once_more,
     started,
     unpack_word,
 )
@@ -35,12 +35,6 @@ from .standing import Start as Start
 from .standing import State as State
 
 ALL = tuple(State)
-
-
-def _done(rows: Sequence[Row]) -> Iterator[tuple[bytes, int]]:
-    """The word of an item that is done and never was anything else, for each attempt that the rows name."""
-    for a in {row[3] for row in rows}:
-        yield a, int(a) << ATTEMPTS | NAMED | State.DONE.value
 
 
 class Ledger:
@@ -82,17 +76,20 @@ class Ledger:
         """
         words, opened, same = self._words, self._open, self._same
         begun, fresh, run = dict[bytes, Start](), 0, self.run.get("run", 0)
-        done = {a: same.setdefault(word, word) for a, word in _done(rows)}
+        done = {
+            a: same.setdefault(word, word) for a in {row[3] for row in rows} for word in [done_again(UNTOLD, int(a))]
+        }
         for _, t, id, a, ms, at, size, err_at, err_size, _, _ in rows:
             if t == b"started":
                 self._starts += 1
+                if opened:
+                    opened.pop(id, None)
                 begun[id] = Start(int(a), run, self._starts, None)
                 words.setdefault(id, UNTOLD)
                 continue
             if begun or opened:
                 start = begun.pop(id, None) or opened.pop(id, None)
-                if start is not None and start.order > self._passed:
-                    self._passed = start.order
+                self._passed = max(self._passed, start.order if start else 0)
             known = words.get(id, UNTOLD)
             if known == UNTOLD:
                 fresh += 1
@@ -102,10 +99,9 @@ class Ledger:
                 self._put(id, done_again(known, int(a)))
             if ms:
                 self._ended_well(int(ms))
-                if size or err_size:
-                    self.kept_end = max(
-                        self.kept_end, int(at or 0) + int(size or 0), int(err_at or 0) + int(err_size or 0)
-                    )
+            if size or err_size:
+                ends = int(at or 0) + int(size or 0), int(err_at or 0) + int(err_size or 0)
+                self.kept_end = max(self.kept_end, *ends)
         self._named_since += fresh
         self._counts[State.DONE] += fresh
         for id, start in begun.items():
@@ -133,10 +129,21 @@ class Ledger:
             self.list_total, self._list_new, self._named_since, self.run_ended = None, 0, 0, 0
             self.resume_at = None
             self._take_list(record.rest)
+            if past := record.rest.get("past"):
+                self._take_past(past)
         elif record.t == "list":
             self._take_list(record.rest)
         elif record.t == "end" and record.rest.get("run") == self.run.get("run"):
             self.end = record.rest
+
+    def past(self) -> dict[str, Any]:
+        """What compact writes beside the last run, for no item's record tells it any more."""
+        names = ("kept_end", "ended", "ended_ms", "limited", "resume_at")
+        return {name: getattr(self, name) for name in names}
+
+    def _take_past(self, past: Mapping[str, Any]) -> None:
+        for name in self.past().keys() & past.keys():
+            setattr(self, name, past[name])
 
     def _take_list(self, fields: Mapping[str, Any]) -> None:
         if fields.get("total") is not None:
@@ -163,6 +170,8 @@ class Ledger:
             return started(word, attempt)
         if t == "reset":
             self._open.pop(id, None)
+            if record.rest.get("by") == "compact":
+                return self._compacted(record, word & ~STATE, attempt, id)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
         if t == "uncharged":
             return self._uncharge(record, word, id)
@@ -171,15 +180,17 @@ class Ledger:
         opened = self._open.pop(id, None)
         if t == "done" and opened is not None:
             self._passed = max(self._passed, opened.order)
-        if t == "held" and word & OPEN and record.rest.get("why") in ALONE and word >> CUTS & MAX_CUTS < MAX_CUTS:
-            word += 1 << CUTS  # a power cut took the line of its end, which stood before this one
+        if t == "held" and word & OPEN and record.rest.get("why") in ALONE:
+            word = once_more(word, CUTS)  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
+        if record.rest.get("by") == "compact":
+            return self._compacted(record, word, attempt, id)
         return self._ended(record, word, attempt)
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
         self.resume_at = record.rest.get("resume_at", self.resume_at)
-        self._spend(record)
+        self.spending.take(record)
         self.limited = self.limited or record.rest.get("why") == "limit"
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
@@ -190,34 +201,26 @@ class Ledger:
 
     def _ended(self, record: Record, word: int, attempt: int) -> int:
         rest = record.rest
-        if rest.get("by") == "compact":
-            return self._compacted(rest, word, attempt)
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
-        self._spend(record)
+        self.spending.take(record)
         if record.t == "done":
             self.limited = self.limited and "ms" not in rest
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
-        if record.t == "failed" and word >> FAILURES & MAX_FAILURES < MAX_FAILURES:
-            return word + (1 << FAILURES)
-        if record.t == "cut_off" and word >> CUTS & MAX_CUTS < MAX_CUTS:
-            return word + (1 << CUTS)
+        if record.t in COUNTED:
+            return once_more(word, COUNTED[record.t])
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
-    def _spend(self, record: Record) -> None:
-        """What an attempt said that it cost; one of which a crash left no end may have cost something too."""
+    def _compacted(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         rest = record.rest
-        if ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
-            self.spending.add(rest.get("cost"), rest.get("sums") or {})
-
-    def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:
-        word = word & STATE | NAMED | attempt << ATTEMPTS
-        word |= min(rest.get("failures", 0), MAX_FAILURES) << FAILURES
-        word |= min(rest.get("cut_offs", 0), MAX_CUTS) << CUTS
-        word |= LIMITED if rest.get("limited") else 0
+        self.spending.take(record)
+        word = compacted(word, attempt, rest.get("failures", 0), rest.get("cut_offs", 0))
+        if rest.get("limited"):
+            word |= LIMITED
+            self._limits[id] = -1 if rest.get("cries") else 0  # the starts that it is compared with begin anew
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _put(self, id: bytes, word: int) -> None:
@@ -229,8 +232,7 @@ class Ledger:
 
     def enlist(self, id: bytes) -> State | None:
         """Note that this run's list has the id; None if it was noted already (a duplicate)."""
-        word = self._words.get(id, 0)
-        if word & LISTED:
+        if (word := self._words.get(id, 0)) & LISTED:
             return None
         self._put(id, word | LISTED)
         return ALL[word & STATE]
@@ -282,10 +284,15 @@ class Ledger:
         """How many ids the journal names or this run's list has."""
         return len(self._words)
 
+    @property
+    def unnamed(self) -> int:
+        """How many ids of the last run's list the journal does not name."""
+        return max(0, self._list_new - self._named_since)
+
     def counts(self) -> dict[State, int]:
         """How many ids the journal has in each state, the last run's unstarted new ones included."""
         found = {state: self._counts[state] for state in State}
-        found[State.NEW] += max(0, self._list_new - self._named_since)
+        found[State.NEW] += self.unnamed
         return found
 
     def mean_seconds(self) -> float | None:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from .disk import READ, Disk
-from .plain import Row, runs
+from .plain import FRAME, Row, runs
 from .records import TAIL, Decoder, Record, intact
 
 VERSION = 1
@@ -38,6 +38,7 @@ class Text:
     header: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     lines: int = 0
+    byte: int = 0  # where the last line begins
     size: int = 0
     whole: bool = True  # the last byte is a newline (or the file is empty)
     empty: int = 0  # lines that hold nothing, or nothing but NULs
@@ -49,15 +50,17 @@ class Text:
 
     def damage(self) -> JournalError | None:
         """The first bad line that no crash explains, as an error of code 65, or None."""
+        spot = next(self.damages(), None)
+        return JournalError(f"{self.path}: line {spot[0]} (byte {spot[1]}) is damaged", 65) if spot else None
+
+    def damages(self) -> Iterator[tuple[int, int]]:
+        """The line and byte of each bad line that no crash explains."""
         above = [spot for spot in self.bad if spot[0] < self.barrier]
-        below = [spot for spot in self.bad if spot[0] > self.barrier]
-        if len(above) > self.said:
-            return self._damaged(*above[self.said])
-        if not self.anywhere:
-            for spot in below:
-                if self.good - spot[2] > self.reach:
-                    return self._damaged(*spot)
-        return None
+        for line, byte, _ in above[self.said :]:
+            yield line, byte
+        for line, byte, good in self.bad[len(above) :]:
+            if not self.anywhere and self.good - good > self.reach:
+                yield line, byte
 
     @property
     def good(self) -> int:
@@ -68,9 +71,6 @@ class Text:
         """Note that the present line, which begins at `byte`, is bad."""
         good = NEVER if fused(line, self.seed) else self.good - 1
         self.bad.append((self.lines, byte, good))
-
-    def _damaged(self, line: int, byte: int, _good: int) -> JournalError:
-        return JournalError(f"{self.path}: line {line} (byte {byte}) is damaged", 65)
 
     def pass_barrier(self, record: Record) -> None:
         self.barrier, self.said = self.lines, record.rest["bad"]
@@ -157,11 +157,21 @@ def _records(
             byte += size
             if odd is not None:
                 yield from _record(text, decoder, byte - len(odd) - 1, odd)
+            else:
+                text.byte = byte - len(rows[-1][0]) - FRAME
+
+
+def records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+    """What a journal's lines, each given with its first byte, are records of; the first is its header."""
+    decoder = Decoder()
+    for byte, line in lines:
+        yield from _record(text, decoder, byte, line)
 
 
 def _record(text: Text, decoder: Decoder, byte: int, line: bytes) -> Iterator[Record]:
     """The record of one line, if it is one."""
     text.lines += 1
+    text.byte = byte
     if text.lines == 1:
         text.header = read_header(text.path, line)
         text.seed = zlib.crc32(text.header["jid"].encode())

@@ -22,7 +22,9 @@ from .place import Place
 from .records import pack, unpack
 from .verdict import Kind, Verdict
 
-_NAME = re.compile(r"\.(batch|report)\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # behind the job's; another job may look alike
+_NAME = re.compile(
+    r"\.(batch|report)\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)  # behind the job's; another job may look alike
 FOREIGN = 5  # how many ids that are not in the batch are named
 
 

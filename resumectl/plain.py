@@ -22,7 +22,7 @@ _LINE = re.compile(
     rb'"at":"[^"\n]{24}"),"c":"([0-9a-f]{8})"\}\n'
     rb"|([^\n]*)\n"
 )
-_FRAME = 17  # bytes of a plain line that are not its body: `,"c":"xxxxxxxx"}` and the newline
+FRAME = 17  # bytes of a plain line that are not its body: `,"c":"xxxxxxxx"}` and the newline
 
 
 def runs(whole: bytes, seed: int) -> Iterator[tuple[int, list[Row], bytes | None]]:
@@ -39,7 +39,7 @@ def runs(whole: bytes, seed: int) -> Iterator[tuple[int, list[Row], bytes | None
             for line in map(_line, run):
                 yield len(line) + 1, [], line
             run = []
-        size = sum([len(row[0]) for row in run]) + _FRAME * len(run)
+        size = sum([len(row[0]) for row in run]) + FRAME * len(run)
         if at < len(rows):
             line = _line(rows[at])
             yield size + len(line) + 1, run, line

@@ -12,7 +12,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -185,7 +185,7 @@ class Run:
         """
         if not self.journal.exists:
             return []
-        kept = self._unused(f"{self.place.journal.name}.bak-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        kept = self._backup()
         namespace = namespace or self.journal.namespace
 
         def swap() -> None:
@@ -195,6 +195,18 @@ class Run:
         self._guard(swap)
         self.ledger, self.number = Ledger(), 0
         return [kept, *self._archive_others(kept.name.removeprefix(self.place.journal.name))]
+
+    def compact(self, records: Iterable[Record]) -> Path:
+        """Put these records, which say the same in fewer lines, in the place of all; return where the old file is now.
+
+        What they name of `NAME.out` stays where it is.
+        """
+        kept = self._backup()
+        self._guard(lambda: self.journal.replace(records, kept))
+        return kept
+
+    def _backup(self) -> Path:
+        return self._unused(f"{self.place.journal.name}.bak-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
 
     def _archive_others(self, suffix: str) -> list[Path]:
         """The journal has been replaced: what its records named goes with the old one."""

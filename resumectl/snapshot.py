@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+import uuid
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
@@ -28,6 +29,11 @@ class Snapshot:
         self.damage: JournalError | None = text.damage()
         self._open = set(ledger.open_items()) if running else set()
         self._counts = self._over_journal()
+
+    @property
+    def namespace(self) -> uuid.UUID:
+        """The namespace in which every idempotency key of this journal is made."""
+        return uuid.UUID(self.text.header["ns"])
 
     def state_of(self, id: bytes) -> State | None:
         """The state of an id; None while it runs."""

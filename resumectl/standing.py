@@ -27,6 +27,7 @@ EXHAUSTED = 1 << 10  # parked for its attempts, so a higher --max-attempts frees
 CUTS, FAILURES, ATTEMPTS = 11, 19, 35  # shifts: cut-offs (8 bits), failures (16 bits), attempts (the rest)
 MAX_CUTS, MAX_FAILURES = 0xFF, 0xFFFF
 UNTOLD = 0  # the word of an id whose only mention so far is a start that is being read in bulk
+COUNTED = {"failed": FAILURES, "cut_off": CUTS}
 STATES = {"done": State.DONE, "failed": State.FAILED, "cut_off": State.CUT_OFF, "held": State.PARKED}
 
 
@@ -63,6 +64,18 @@ def unpack_word(word: int) -> Standing:
 def started(word: int, attempt: int) -> int:
     word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | (word & STATE) << BEFORE | OPEN
     return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
+
+
+def once_more(word: int, counter: int) -> int:
+    """Count a cut-off or a failure (CUTS or FAILURES), as far as there is room."""
+    most = MAX_CUTS if counter == CUTS else MAX_FAILURES
+    return word + (1 << counter) if word >> counter & most < most else word
+
+
+def compacted(word: int, attempt: int, failures: int, cut_offs: int) -> int:
+    """The word of an item of which only this is told, and its state."""
+    counted = min(failures, MAX_FAILURES) << FAILURES | min(cut_offs, MAX_CUTS) << CUTS
+    return word & (STATE | LISTED) | NAMED | attempt << ATTEMPTS | counted
 
 
 def done_again(word: int, attempt: int) -> int:

@@ -8,6 +8,12 @@ import typer
 
 from .. import __version__
 from . import put
+from .check import check
+from .compact import compact
+from .explain import explain
+from .export import export
+from .import_ import import_
+from .log import log
 from .mark import mark
 from .path import path
 from .presets import presets
@@ -55,5 +61,11 @@ app.command()(status)
 app.command()(results)
 app.command()(reset)
 app.command()(mark)
+app.command()(log)
+app.command()(explain)
+app.command()(check)
+app.command()(compact)
+app.command("import")(import_)
+app.command()(export)
 app.command()(path)
 app.command()(presets)
