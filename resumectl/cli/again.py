@@ -15,15 +15,12 @@ from .lists import Listing, chosen_format, listed, open_list
 
 def last_options(snapshot: Snapshot) -> dict[str, Any]:
     """The last run's options by name, as its own parser reads them; Refusal if there was no run."""
-    from typer.main import get_command
-
-    from .app import app
+    from .app import verb
 
     arguments = snapshot.arguments()
     if not arguments:
         raise Refusal(f"{snapshot.place.journal} names no run yet; name a list with --items")
-    command = get_command(app).commands["run"]  # type: ignore[attr-defined]
-    return dict(command.make_context("run", arguments, resilient_parsing=True).params)
+    return dict(verb("run").make_context("run", arguments, resilient_parsing=True).params)
 
 
 def last_list(snapshot: Snapshot) -> Listing:
