@@ -12,9 +12,8 @@ from typing import Any
 from .disk import Disk
 from .ledger import Ledger, State
 from .lines import JournalError, Text, read
-from .place import Place
+from .place import Place, holder
 from .records import Record, unpack
-from .run import holder
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
@@ -154,7 +153,7 @@ def _locked(place: Place, disk: Disk) -> bool:
     except OSError:
         return False
     try:
-        return not disk.lock(fd)
+        return disk.held(fd)
     except OSError:
         return False
     finally:

@@ -20,7 +20,7 @@ LIBRARIES = {
     "typer": {"cli"},
     "rich": {"bar"},
     "portalocker": {"disk"},
-    "orjson": {"batches", "papers", "records", "lines", "journal", "run", "items", "evidence", "when", "template", "cli"},
+    "orjson": {"batches", "papers", "place", "records", "lines", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
@@ -15,9 +15,10 @@ from ..report import money
 from ..snapshot import Snapshot, take
 from ..words import duration
 from . import put, put_bytes, shown_id, tell
-from .again import last_list, relisted
-from .lists import Listing, chosen_format, open_list
 from .where import JobArgument, JobOption, JournalOption, find_place, find_places
+
+if TYPE_CHECKING:
+    from .lists import Listing
 
 LISTS = "Lists of ids, for piping back"
 PENDING = (State.NEW, State.CUT_OFF, State.FAILED)
@@ -69,12 +70,16 @@ def status(
 
 
 def _listing(path: str) -> Listing:
+    from .lists import Listing, chosen_format, open_list
+
     return Listing(open_list(path), chosen_format(False, None))
 
 
 def _ids(snapshot: Snapshot, states: set[State], items: str | None) -> Iterator[bytes]:
     """The ids in these states: of the given list, of the last run's list if new ones are asked for, else of the journal."""
     if items is not None or State.NEW in states:
+        from .again import last_list, relisted
+
         listing = _listing(items) if items is not None else last_list(snapshot)
         return relisted(snapshot, (item.id for item in listing), states)
     return (id for id in snapshot.ledger.ids() if snapshot.state_of(id) in states)
