@@ -6,8 +6,9 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,16 @@ def read_header(path: Path, line: bytes) -> dict[str, Any]:
     return header
 
 
-def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text | None = None) -> Iterator[Record]:
+def read(
+    path: Path,
+    disk: Disk | None = None,
+    fd: int | None = None,
+    text: Text | None = None,
+    only: Collection[str] = (),
+) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
+
+    With `only` the lines that are not of these types are not looked at.
 
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
@@ -112,7 +121,8 @@ def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text
     text = text if text is not None else Text(path)
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        yield from _records(text, _lines(disk, opened, text))
+        lines = _lines(disk, opened, text)
+        yield from _records(text, _chosen(lines, only) if only else lines)
     finally:
         if fd is None:
             disk.close(opened)
@@ -130,6 +140,13 @@ def _lines(disk: Disk, fd: int, text: Text, chunk: int = 1 << 22) -> Iterator[tu
     text.whole = not rest
     if rest:
         yield start, rest
+
+
+def _chosen(lines: Iterator[tuple[int, bytes]], types: Collection[str]) -> Iterator[tuple[int, bytes]]:
+    """The header, and the lines that begin as records of these types do."""
+    heads = tuple(b'{"t":"%s",' % one.encode() for one in types)
+    yield from islice(lines, 1)
+    yield from ((byte, line) for byte, line in lines if line.lstrip(b"\0").startswith(heads))
 
 
 def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:

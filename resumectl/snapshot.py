@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
 from .disk import Disk
 from .ledger import Ledger, State
 from .lines import JournalError, Text, read
-from .place import Place, holder
+from .place import NAME, Place, directory, holder
 from .records import Record, unpack
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
+LIST = frozenset({"--items", "--arg-file", "-a"})
+RUNS = frozenset({"run", "list", "end"})  # the records that tell of runs, not of items
 
 
 class Snapshot:
@@ -82,12 +85,12 @@ class Snapshot:
 
     def continuation(self) -> str | None:
         """The command line that goes on; None if there was no run, or its list was not read to the end."""
-        words, kept = self.arguments(), None
+        words = self.arguments()
         if not words or self.ledger.list_total is None:
             return None
         if self.ledger.run.get("piped"):
-            kept = os.fsdecode(self.place.items)
-        line = shlex.join(continuation(words, kept))
+            return shlex.join(resumption(self.place))
+        line = shlex.join(continuation(words))
         return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"
 
     def rate(self) -> float | None:
@@ -129,15 +132,15 @@ def printable(text: str) -> str:
     return os.fsencode(text).decode(errors="backslashreplace")
 
 
-def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot:
-    """Read a job's journal, giving each record to `also` too.
+def take(place: Place, also: Callable[[Record], None] | None = None, only: Collection[str] = ()) -> Snapshot:
+    """Read a job's journal, giving each record to `also` too; `only` records of these types, if any are named.
 
     Raises JournalError (no journal of ours, newer, header damaged).
     """
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
     running = _locked(place, disk)
     try:
-        for record in read(place.journal, disk, text=text):
+        for record in read(place.journal, disk, text=text, only=only):
             ledger.enter(record)
             if also is not None:
                 also(record)
@@ -160,18 +163,23 @@ def _locked(place: Place, disk: Disk) -> bool:
         disk.close(fd)
 
 
-def continuation(arguments: list[str], kept: str | None) -> list[str]:
-    """The words that go on where a run stopped, from what it was called with after `run`.
+def continuation(arguments: list[str]) -> list[str]:
+    """The words that go on where a run stopped, from what it was called with after `run`."""
+    return ["resumectl", "run", *without(arguments, ONE_SHOT, frozenset({"--failed"}))]
 
-    `kept` is the copy of a list that was piped in, in whose place it is read.
-    """
+
+def resumption(place: Place) -> list[str]:
+    """The words that go on where a run stopped whose list was kept, in any directory."""
+    by_name = place.journal == directory(os.environ) / f"{place.job}.jsonl" and NAME.match(place.job)
+    return ["resumectl", "resume", *([place.job] if by_name else ["--journal", os.fsdecode(place.journal)])]
+
+
+def without(arguments: list[str], flags: AbstractSet[str], valued: AbstractSet[str]) -> list[str]:
+    """The words after `run` without some options, of which the `valued` ones take a value."""
     end = arguments.index("--")
-    gone = {"--failed"} if kept is None else {"--failed", "--items", "--arg-file", "-a"}
     options, skip = [], False
     for word in arguments[:end]:
-        if not skip and word not in ONE_SHOT and word.partition("=")[0] not in gone:
+        if not skip and word not in flags and word.partition("=")[0] not in valued:
             options.append(word)
-        skip = word in gone
-    if kept is not None:
-        options += ["--items", kept]  # the last one counts
-    return ["resumectl", "run", *options, *arguments[end:]]
+        skip = not skip and word in valued
+    return [*options, *arguments[end:]]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VERBS = {  # verb → its module here and its function there
     "run": "run.run",
+    "resume": "resume.resume",
     "status": "status.status",
     "results": "results.results",
     "reset": "reset.reset",
