@@ -7,7 +7,7 @@ _resumectl_options() {
     case $1 in
         run) REPLY='--items -a --arg-file --null -0 --delimiter -d --format --key --duplicates -I --shell --stdin --batch -n --max-args --batch-results --jobs -j -P --timeout --idle-timeout --grace --ok --fail --json-pick --verify --preset --rate --env --unset --cut-off --failed --max-attempts --retries --retry --retry-delay --retry-max-delay --fresh --max-items --max-time --max-failures --max-consecutive-failures --limit --halt --slow --on-limit --cost --sum --max-cost --max-total-cost --dry-run --keep-order -k --tag --ungroup -u --quiet-output --no-keep --replay --out --err --progress --job --journal --sync --accept-command --accept-damage --lock-wait --orphans --orphan-wait -h --help' ;;
         resume) REPLY='--job --journal --print -h --help' ;;
-        status) REPLY='--job --journal --items -a --json --check --done --failed --cut-off --parked --new --pending --null -0 -h --help' ;;
+        status) REPLY='--job --journal --items -a --json --watch --check --done --failed --cut-off --parked --new --pending --null -0 -h --help' ;;
         results) REPLY='--job --journal --format --to --id --failed --stream -h --help' ;;
         reset) REPLY='--job --journal --failed --cut-off --parked --id --items -a --new-keys --purge --yes -y -h --help' ;;
         mark) REPLY='--id --items -a --null -0 --job --journal -h --help' ;;

@@ -161,6 +161,7 @@ complete -c resumectl -n '__resumectl_in status' -l job -x -a '(__resumectl_jobs
 complete -c resumectl -n '__resumectl_in status' -l journal -r -F -d 'The journal, wherever it is'
 complete -c resumectl -n '__resumectl_in status' -l items -s a -r -F -d 'Count over this list, not the journal'
 complete -c resumectl -n '__resumectl_in status' -l json -d 'One JSON object a line for each job'
+complete -c resumectl -n '__resumectl_in status' -l watch -d 'Follow a run until it ends; on a pipe, a line at each change'
 complete -c resumectl -n '__resumectl_in status' -l check -d 'Exit 0 only if everything is done, else 1'
 complete -c resumectl -n '__resumectl_in status' -l done -d 'The ids that are done'
 complete -c resumectl -n '__resumectl_in status' -l failed -d 'The ids that failed'

@@ -6,7 +6,7 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -122,7 +122,7 @@ def read(
     opened = disk.open(path, READ) if fd is None else fd
     try:
         lines = _lines(disk, opened, text)
-        yield from _records(text, _chosen(lines, only) if only else lines)
+        yield from decoded(text, _chosen(lines, only) if only else lines, Decoder())
     finally:
         if fd is None:
             disk.close(opened)
@@ -149,8 +149,8 @@ def _chosen(lines: Iterator[tuple[int, bytes]], types: Collection[str]) -> Itera
     yield from ((byte, line) for byte, line in lines if line.lstrip(b"\0").startswith(heads))
 
 
-def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
-    decoder = Decoder()
+def decoded(text: Text, lines: Iterable[tuple[int, bytes]], decoder: Decoder) -> Iterator[Record]:
+    """The records of some lines, each with the byte at which it begins; `text` and `decoder` know those before."""
     for byte, line in lines:
         text.lines += 1
         if text.lines == 1:

@@ -124,6 +124,10 @@ class Span:
     def pieces(self) -> Iterator[bytes]:
         return _pieces(self._fd, self.where.offset, self.where.length)
 
+    def part(self, offset: int) -> bytes:
+        """Its bytes from an offset on, in one piece."""
+        return b"".join(_pieces(self._fd, self.where.offset + offset, self.where.length - offset))
+
     def intact(self) -> bool:
         """Whether the bytes are there and are the ones that were kept."""
         crc = length = 0

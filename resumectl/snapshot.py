@@ -29,7 +29,8 @@ class Snapshot:
         self.place, self.ledger, self.text, self.running = place, ledger, text, running
         self.damage: JournalError | None = text.damage()
         self._open = set(ledger.open_items()) if running else set()
-        self._counts = self._over_journal()
+        self.counts = self._over_journal()
+        self.compared: tuple[int, int] | None = None  # ids of the list in the journal, ids of the journal not in it
 
     def state_of(self, id: bytes) -> State | None:
         """The state of an id; None while it runs."""
@@ -43,15 +44,18 @@ class Snapshot:
     def count_over(self, ids: Iterable[bytes]) -> None:
         """Count over a list from now on; an id that stands in it twice counts once."""
         counts, running = dict.fromkeys(State, 0), 0
+        known, named = self.ledger.known, 0
         for id in ids:
             if self.ledger.enlist(id) is None:
                 continue
+            named += self.ledger.named(id)
             state = self.state_of(id)
             if state is None:
                 running += 1
             else:
                 counts[state] += 1
-        self._counts = self._named(counts, running)
+        self.counts = self._named(counts, running)
+        self.compared = (named, known - named)
 
     def _named(self, counts: dict[State, int], running: int) -> dict[str, int]:
         named = {
@@ -69,7 +73,7 @@ class Snapshot:
         if self.running:
             return "running"
         known = self.ledger.list_total is not None or not self.ledger.run
-        return "complete" if known and self._counts["total"] == self._counts["done"] else "stopped"
+        return "complete" if known and self.counts["total"] == self.counts["done"] else "stopped"
 
     def command(self) -> list[bytes]:
         """The command of the last run, empty if there was none."""
@@ -103,7 +107,7 @@ class Snapshot:
     def fields(self) -> dict[str, Any]:
         """What `status --json` prints."""
         rate = self.rate()
-        left = self._counts["new"] + self._counts["running"] + self._counts["cut_off"]
+        left = self.counts["new"] + self.counts["running"] + self.counts["cut_off"]
         end = self.ledger.end if not self.running else {}
         return {
             "schema": SCHEMA,
@@ -112,7 +116,7 @@ class Snapshot:
             "state": self.state,
             "reason": end.get("why"),
             "resume_at": self.ledger.resume_at,
-            "counts": self._counts,
+            "counts": self.counts,
             "cost": {
                 "total": self.ledger.spending.total,
                 "mean": self.ledger.spending.mean,
@@ -138,7 +142,7 @@ def take(place: Place, also: Callable[[Record], None] | None = None, only: Colle
     Raises JournalError (no journal of ours, newer, header damaged).
     """
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
-    running = _locked(place, disk)
+    running = locked(place, disk)
     try:
         for record in read(place.journal, disk, text=text, only=only):
             ledger.enter(record)
@@ -149,7 +153,7 @@ def take(place: Place, also: Callable[[Record], None] | None = None, only: Colle
     return Snapshot(place, ledger, text, running)
 
 
-def _locked(place: Place, disk: Disk) -> bool:
+def locked(place: Place, disk: Disk) -> bool:
     """Whether a run holds the lock; ours lasts for the length of this call."""
     try:
         fd = disk.open(place.lock, os.O_RDWR)

@@ -9,16 +9,16 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "resumectl"
 FLOORS = {
-    0: {"disk", "records", "lines", "journal", "fence", "items", "stream", "place", "program", "shell", "words"},
+    0: {"disk", "records", "lines", "journal", "fence", "follow", "items", "stream", "place", "program", "shell", "words"},
     1: {"spending", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets"},
-    2: {"failures", "catalogue", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "loop", "interrupts", "feed"},
+    2: {"failures", "catalogue", "survey", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
-    4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot"},
+    4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot"},
     5: {"cli", "__main__"},
 }
 LIBRARIES = {
     "typer": {"cli"},
-    "rich": {"bar"},
+    "rich": {"bar", "picture"},
     "portalocker": {"disk"},
     "orjson": {"batches", "papers", "place", "records", "lines", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }

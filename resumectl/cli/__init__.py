@@ -104,6 +104,12 @@ def put(text: str) -> None:
     put_bytes(text.encode("utf-8", "surrogateescape") + b"\n")
 
 
+def put_now(text: str) -> None:
+    """Lines on standard output that somebody waits for."""
+    put(text)
+    _flush()
+
+
 def put_bytes(data: bytes) -> None:
     """Ends us by SIGPIPE when the reader has gone (typer would make that an exit 1)."""
     try:
