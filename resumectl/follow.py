@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .disk import READ, Disk
-from .lines import Text, read_header, records
-from .records import Record
+from .lines import Text, decoded, read_header
+from .records import Decoder, Record
 
 CHUNK = 1 << 20  # bytes
 
@@ -26,7 +26,7 @@ def follow(path: Path, pause: Callable[[], None], disk: Disk | None = None) -> I
     source = _Source(path, disk or Disk())
     try:
         while True:
-            for record in records(Text(path), source.lines(pause)):
+            for record in decoded(Text(path), source.lines(pause), Decoder()):
                 if not (source.known and record.rest.get("by") == "compact"):
                     yield record
     finally:

@@ -6,8 +6,9 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +111,24 @@ def read(
     fd: int | None = None,
     text: Text | None = None,
     plain: Callable[[list[Row]], None] | None = None,
+    only: Collection[str] = (),
 ) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
 
-    With `plain` the plain lines go there in bulk, before the record that follows them.
+    With `plain` the plain lines go there in bulk, before the record that follows them;
+    with `only` the lines that are not of these types are not looked at.
+
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
     disk = disk or Disk()
     text = text if text is not None else Text(path)
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        yield from _records(text, _chunks(disk, opened, text), plain)
+        chunks = _chunks(disk, opened, text)
+        if only:
+            yield from decoded(text, _chosen(_split(chunks), only), Decoder())
+        else:
+            yield from _records(text, chunks, plain)
     finally:
         if fd is None:
             disk.close(opened)
@@ -161,9 +169,22 @@ def _records(
                 text.byte = byte - len(rows[-1][0]) - FRAME
 
 
-def records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
-    """What a journal's lines, each given with its first byte, are records of; the first is its header."""
-    decoder = Decoder()
+def _split(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    for byte, chunk in chunks:
+        for line in chunk.removesuffix(b"\n").split(b"\n"):
+            yield byte, line
+            byte += len(line) + 1
+
+
+def _chosen(lines: Iterator[tuple[int, bytes]], types: Collection[str]) -> Iterator[tuple[int, bytes]]:
+    """The header, and the lines that begin as records of these types do."""
+    heads = tuple(b'{"t":"%s",' % one.encode() for one in types)
+    yield from islice(lines, 1)
+    yield from ((byte, line) for byte, line in lines if line.lstrip(b"\0").startswith(heads))
+
+
+def decoded(text: Text, lines: Iterable[tuple[int, bytes]], decoder: Decoder) -> Iterator[Record]:
+    """The records of some lines, each with the byte at which it begins; `text` and `decoder` know those before."""
     for byte, line in lines:
         yield from _record(text, decoder, byte, line)
 

@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 import orjson
 
 from . import __version__
-from .disk import READ, Busy, Disk, exclusive, read_all, write_all
+from .disk import Busy, Disk, exclusive, write_all
 from .fence import Fence, Orphans, ask
 from .journal import Journal
 from .ledger import Ledger
 from .lines import JournalError
 from .outputs import Outputs
 from .papers import Papers, leftovers
-from .place import Place
+from .place import Place, holder
 from .records import Record, stamp
 from .verdict import Kind, Verdict
 
@@ -253,19 +253,6 @@ def key_for(namespace: uuid.UUID, id: bytes) -> str:
     name = hashlib.sha1(namespace.bytes + id, usedforsecurity=False).hexdigest()
     variant = "89ab"[int(name[16], 16) & 3]
     return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{variant}{name[17:20]}-{name[20:32]}"
-
-
-def holder(place: Place, disk: Disk) -> dict[str, Any]:
-    """The note of whoever holds (or last held) the lock; empty if there is none to read."""
-    try:
-        fd = disk.open(place.lock, READ)
-        try:
-            note = orjson.loads(read_all(disk, fd))
-        finally:
-            disk.close(fd)
-    except (OSError, ValueError):
-        return {}
-    return note if isinstance(note, dict) and {"pid", "host", "start"} <= note.keys() else {}
 
 
 def boot() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class Source:
     named: bool
     whole: bool
     words: tuple[bytes, ...] | None = None
+    kept: bool = False  # the copy of a list that was piped into an earlier run
 
     def is_file(self, path: Path) -> bool:
         """Whether the list is this very file."""
@@ -57,6 +58,11 @@ def open_list(path: str | None) -> Source:
     if stat.S_ISDIR(kind):
         raise Refusal(f"{path} is a directory; name a file with one item a line")
     return Source(fd, path, stat.S_ISREG(kind), stat.S_ISREG(kind))
+
+
+def kept_list(path: Path) -> Source:
+    """The copy that an earlier run kept of a list that was no regular file."""
+    return replace(open_list(os.fsdecode(path)), kept=True)
 
 
 def listed(words: Sequence[bytes]) -> Source:

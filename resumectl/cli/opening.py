@@ -27,9 +27,8 @@ def refuse_a_twin(place: Place, words: Sequence[bytes], shell: bool) -> None:
     for path in above(place):
         ledger = Ledger()
         try:
-            for record in read(path):
-                if record.t == "run":
-                    ledger.enter(record)
+            for record in read(path, only={"run"}):
+                ledger.enter(record)
         except (JournalError, OSError):
             continue
         if recorded_command(ledger) == (list(words), shell):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from queue import SimpleQueue
 from typing import Any
+
+import typer
 
 from .. import admission as admit
 from ..admission import Admission, CutOff, Duplicates, Failed
@@ -20,7 +23,6 @@ from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
 from ..pacing import Pacing
-from ..place import Place, directory, name_for
 from ..policy import Policy
 from ..program import find
 from ..records import pack
@@ -31,6 +33,7 @@ from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
+from .again import Again
 from .checks import (
     argv_room,
     budgets_of,
@@ -47,11 +50,12 @@ from .ending import finish
 from .judging import environment, judging
 from .lists import chosen_format, listed, open_list
 from .opening import archived, refuse_a_twin, refuse_another_command, settle_orphans
-from .starting import before, make_room, printer_for, start_lines, take_all, typed_options
-from .where import named_place
+from .starting import before, make_room, printer_for, start_lines, take_all
+from .where import place_for
 
 
 def run(
+    context: typer.Context,
     command: o.Command,
     items: o.Items = None,
     null: o.Null = False,
@@ -124,6 +128,7 @@ def run(
     Example: resumectl run --items ids.txt -j 4 -- ./fetch.sh {}
     """
     catch(interrupt)
+    again = context.obj if isinstance(context.obj, Again) else Again(sys.argv[2:])
     words, listed_items = split_command(command, items)
     records = format is not FormatName.LINES
     template, files = template_of(words, replace, shell, records, stdin is not None), files_of(out, err)
@@ -147,12 +152,10 @@ def run(
             how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
         )
     written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
-    source = open_list(items) if listed_items is None else listed(listed_items)
+    source = again.source() or (open_list(items) if listed_items is None else listed(listed_items))
     name = program(template)
     executable = find(name, environ) if name is not None else None
-    place = named_place(job, journal) or Place(
-        directory(os.environ) / f"{name_for(name if shell and name else words[0])}.jsonl"
-    )
+    place = place_for(job, journal, words, shell)
     refuse_a_twin(place, words, shell)
     count = slots(jobs)
     admission_rules = admit.Rules(policy, failed, duplicates, max_attempts)
@@ -203,7 +206,7 @@ def run(
             admission.claims = Claims(files)
         if source.whole:
             take_all(held, source, written, admission)
-        options = typed_options(command)
+        options = again.options(command)
         held.heal()
         if outputs is not None:
             held.open_outputs(outputs, nameless=no_keep)
@@ -215,7 +218,7 @@ def run(
                 "shell": shell,
                 "total": tally.total,
                 "new": tally.new if source.whole else None,
-                "piped": not source.named,
+                "piped": source.kept or not source.named,
                 "jobs": count,
                 "batch": batch,
                 "sync": sync.value,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any
@@ -61,12 +60,6 @@ def take_all(held: Run, source: Source, format: Format, admission: Admission[Any
     admission.pacing.close()
     if copied:
         held.sync_list()
-
-
-def typed_options(command: Sequence[str]) -> list[str]:
-    """The words before COMMAND, as they were typed."""
-    words = sys.argv[2 : len(sys.argv) - len(command)]
-    return words[:-1] if words[-1:] == ["--"] else words
 
 
 def printer_for(
