@@ -60,7 +60,7 @@ class Standing:
 
 def unpack_word(word: int) -> Standing:
     return Standing(
-        State(word & STATE),
+        _STATE[word & STATE],
         word >> ATTEMPTS,
         word >> FAILURES & MAX_FAILURES,
         word >> CUTS & MAX_CUTS,
@@ -225,7 +225,7 @@ class Ledger:
         return unpack_word(self._words.get(id, 0))
 
     def state(self, id: bytes) -> State:
-        return State(self._words.get(id, 0) & STATE)
+        return _STATE[self._words.get(id, 0) & STATE]
 
     def attempts(self, id: bytes) -> int:
         """The number of the id's last attempt, 0 if it never started."""
