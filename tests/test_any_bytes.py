@@ -31,7 +31,7 @@ ARGUMENT = 131_000  # bytes of one argument, which a script with its quotes may 
 
 
 def fits(id: bytes, form: str) -> bool:
-    return "shell" not in form and form != "quoted" or 2 * len(id) + 10 * id.count(b"'") + 4 * sum(map(id.count, b'$`"\\!')) < ARGUMENT
+    return ("shell" not in form and form != "quoted") or 2 * len(id) + 10 * id.count(b"'") + 4 * sum(map(id.count, b'$`"\\!')) < ARGUMENT
 
 
 @pytest.mark.parametrize("form", FORMS)

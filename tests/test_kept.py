@@ -49,7 +49,7 @@ def test_results_as_json_lines_or_as_a_file_each(kept: Kept) -> None:
     """Text is a string, other bytes base64; file names are made safe."""
     kept.scratch.write("i", b"a b\n../up\n\xff\n.\n")
     assert kept.run("run", "-a", "i", "printf", "%s\n").code == 0
-    a, up, ff, dot = kept.results()
+    a, up, ff, _dot = kept.results()
     assert list(a) == ["id", "attempt", "rc", "at", "ms", "stdout"] and a["at"].endswith("Z") and a["ms"] >= 0
     assert (a["id"], a["attempt"], a["rc"], a["stdout"]) == ("a b", 1, 0, "a b\n") and up["stdout"] == "../up\n"
     assert ff["id"] == {"b64": "/w=="} and ff["stdout"] == {"b64": base64.b64encode(b"\xff\n").decode()}

@@ -152,7 +152,7 @@ def test_a_bad_row_is_named_before_anything_runs_and_a_stream_stops_there(kept: 
     assert not kept.scratch.journal().exists() or not kept.scratch.records("sh", "started")
     stopped = kept.run("run", "--job", "s", *words, stdin=text)
     assert stopped.code == 3 and where in stopped.err
-    good = ["a"] if "a,1\n" in text and "name" not in text or '"a"' in text else []
+    good = ["a"] if ("a,1\n" in text and "name" not in text) or '"a"' in text else []
     assert kept.scratch.effects() == good and len(kept.scratch.records("s", "done")) == len(good)
 
 
