@@ -53,9 +53,9 @@ class Pull(Generic[T]):
 
     def want(self) -> list[Record]:
         pacing = self._admission.pacing
-        if pacing.wants():
+        if pacing.wants(0):
             self._inbox.put(None)  # there may be something to start: turn again
-        while pacing.wants():
+        while pacing.wants(0):
             item = next(self._items, None)
             if item is None:
                 pacing.close()
@@ -79,7 +79,7 @@ class Feed(Generic[T]):
 
     def want(self) -> list[Record]:
         """Ask for more if the queue has room for it."""
-        if self._stream is not None and self._admission.pacing.hungry:
+        if self._stream is not None and self._admission.pacing.wants(1):
             self._stream.more()
         return []
 

@@ -12,6 +12,7 @@ from .plain import Row
 from .records import ALONE, Record
 from .spending import Spending
 from .standing import (
+    ALL,
     ATTEMPTS,
     BEFORE,
     COUNTED,
@@ -33,8 +34,6 @@ from .standing import (
 from .standing import Standing as Standing
 from .standing import Start as Start
 from .standing import State as State
-
-ALL = tuple(State)
 
 
 class Ledger:
@@ -255,7 +254,7 @@ class Ledger:
         return unpack_word(self._words.get(id, 0))
 
     def state(self, id: bytes) -> State:
-        return State(self._words.get(id, 0) & STATE)
+        return ALL[self._words.get(id, 0) & STATE]
 
     def attempts(self, id: bytes) -> int:
         """The number of the id's last attempt, 0 if it never started."""

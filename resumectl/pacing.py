@@ -98,13 +98,8 @@ class Pacing(Generic[T]):
         """Whether anything that was read still waits for its start."""
         return bool(self._first or self._last or self._retries)
 
-    @property
-    def hungry(self) -> bool:
-        """Whether more of the list is wanted: one start ahead of the free slots."""
-        return self.wants(1)
-
-    def wants(self, ahead: int = 0) -> bool:
-        """Whether the queue lacks items for the free slots and so many starts more."""
+    def wants(self, ahead: int) -> bool:
+        """Whether more of the list is wanted, for the free slots and so many starts more."""
         free = self.slots - self.running + ahead
         return not self.closed and self.stop is None and len(self._first) < free * self.policy.batch
 
@@ -169,7 +164,7 @@ class Pacing(Generic[T]):
             self._seconds += seconds
 
     def _ready(self, now: Moment) -> bool:
-        return self._due(now) or bool(self._first) or (self.closed and bool(self._last))
+        return bool(self._first) or self._due(now) or (self.closed and bool(self._last))
 
     def _due(self, now: Moment) -> bool:
         return bool(self._retries) and self._retries[0][0] <= now.mono
@@ -229,7 +224,10 @@ class Pacing(Generic[T]):
         `failures` is how often the item had failed before, `last` that it may have no
         further attempt, `echo` that this end of its start was told for another of its items.
         """
-        start = self._starts.pop(item.id)
+        if verdict.kind is Kind.DONE:
+            self.passed(item.id, verdict, echo=echo)
+            return Ending(verdict)
+        self._starts.pop(item.id)
         if verdict.why != "stop":
             self.spending.add(verdict.cost, verdict.sums)
         if verdict.kind is Kind.UNCHARGED:
@@ -239,14 +237,17 @@ class Pacing(Generic[T]):
         if verdict.kind is Kind.FAILED:
             self.alone(item.id)
         self.throttle.answered()
-        if verdict.kind is Kind.DONE:
-            self._passed = max(self._passed, start)
-            self._failures.passed()
-            if not echo:
-                self.throttle.passed()
         return Ending(
             verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last, echo)
         )
+
+    def passed(self, id: bytes, verdict: Verdict, *, echo: bool = False) -> None:
+        """An attempt of an item has ended well."""
+        self._passed = max(self._passed, self._starts.pop(id))
+        self.spending.add(verdict.cost, verdict.sums)
+        if not echo:
+            self._failures.passed()
+            self.throttle.passed()
 
     def checked(self, item: Item[T]) -> None:
         """A cut-off check has ended; it is no attempt."""

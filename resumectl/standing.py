@@ -17,6 +17,7 @@ class State(IntEnum):
     PARKED = 4
 
 
+ALL = tuple(State)
 STATE = 0b111
 BEFORE = 3  # shift: the state before the open start
 OPEN = 1 << 6  # the last record is `started`
@@ -51,7 +52,7 @@ class Standing:
 
 def unpack_word(word: int) -> Standing:
     return Standing(
-        State(word & STATE),
+        ALL[word & STATE],
         word >> ATTEMPTS,
         word >> FAILURES & MAX_FAILURES,
         word >> CUTS & MAX_CUTS,
