@@ -6,7 +6,7 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,8 +103,16 @@ def read_header(path: Path, line: bytes) -> dict[str, Any]:
     return header
 
 
-def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text | None = None) -> Iterator[Record]:
+def read(
+    path: Path,
+    disk: Disk | None = None,
+    fd: int | None = None,
+    text: Text | None = None,
+    only: Callable[[bytes], bool] | None = None,
+) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
+
+    Lines of which `only` says no are judged by their checksum, and left out.
 
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
@@ -112,7 +120,7 @@ def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text
     text = text if text is not None else Text(path)
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        yield from records(text, _lines(disk, opened, text))
+        yield from records(text, _lines(disk, opened, text), only)
     finally:
         if fd is None:
             disk.close(opened)
@@ -132,7 +140,9 @@ def _lines(disk: Disk, fd: int, text: Text, chunk: int = 1 << 22) -> Iterator[tu
         yield start, rest
 
 
-def records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+def records(
+    text: Text, lines: Iterator[tuple[int, bytes]], only: Callable[[bytes], bool] | None = None
+) -> Iterator[Record]:
     """What a journal's lines, each given with its first byte, are records of; the first is its header."""
     decoder = Decoder()
     for byte, line in lines:
@@ -149,6 +159,8 @@ def records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
         try:
             if not intact(line, text.seed):
                 raise ValueError
+            if only is not None and not only(line):
+                continue
             record = decoder.record(line)
         except (ValueError, KeyError, TypeError):
             text.spoil(byte, line)

@@ -136,15 +136,17 @@ def printable(text: str) -> str:
     return os.fsencode(text).decode(errors="backslashreplace")
 
 
-def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot:
-    """Read a job's journal, giving each record to `also` too.
+def take(
+    place: Place, also: Callable[[Record], None] | None = None, only: Callable[[bytes], bool] | None = None
+) -> Snapshot:
+    """Read a job's journal, giving each record to `also` too; with `only`, it knows no more than the lines that this lets through.
 
     Raises JournalError (no journal of ours, newer, header damaged).
     """
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
     running = _locked(place, disk)
     try:
-        for record in read(place.journal, disk, text=text):
+        for record in read(place.journal, disk, text=text, only=only):
             ledger.enter(record)
             if also is not None:
                 also(record)
