@@ -32,7 +32,8 @@ class Account:
         self.spending.take(record)
         if record.t not in STATES:
             return
-        self._end = orjson.dumps({"t": record.t, **record.rest})
+        # A copy, for orjson's own bytes hold on to the kilobyte that they were written in.
+        self._end = bytes(memoryview(orjson.dumps({"t": record.t, **record.rest})))
         if record.t in ("done", "failed") and record.rest.get("by", "compact") == "compact":
             self._printed = self._end
 

@@ -50,8 +50,8 @@ class Inspection:
 
     def _kept(self, record: Record, shelf: Shelf) -> Iterator[Fault]:
         where = kept(record.rest.get("out")), kept(record.rest.get("err"))
-        if where == self._before:  # of the same batch
-            return
+        if where == self._before and any(one is not None and one.length for one in where):
+            return  # of the same batch
         self._before = where
         for name, one in zip(("stdout", "stderr"), where, strict=True):
             if one is None:

@@ -6,9 +6,8 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -111,12 +110,12 @@ def read(
     fd: int | None = None,
     text: Text | None = None,
     plain: Callable[[list[Row]], None] | None = None,
-    only: Collection[str] = (),
+    only: Callable[[bytes], bool] | None = None,
 ) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
 
-    With `plain` the plain lines go there in bulk, before the record that follows them;
-    with `only` the lines that are not of these types are not looked at.
+    With `plain` the plain lines go there in bulk, before the record that follows them.
+    Lines of which `only` says no are judged by their checksum, and left out.
 
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
@@ -125,10 +124,10 @@ def read(
     opened = disk.open(path, READ) if fd is None else fd
     try:
         chunks = _chunks(disk, opened, text)
-        if only:
-            yield from decoded(text, _chosen(_split(chunks), only), Decoder())
-        else:
+        if only is None:
             yield from _records(text, chunks, plain)
+        else:
+            yield from decoded(text, _split(chunks), Decoder(), only)
     finally:
         if fd is None:
             disk.close(opened)
@@ -176,20 +175,26 @@ def _split(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
             byte += len(line) + 1
 
 
-def _chosen(lines: Iterator[tuple[int, bytes]], types: Collection[str]) -> Iterator[tuple[int, bytes]]:
-    """The header, and the lines that begin as records of these types do."""
+def of_types(*types: str) -> Callable[[bytes], bool]:
+    """For `only`: the lines that begin as records of these types do."""
     heads = tuple(b'{"t":"%s",' % one.encode() for one in types)
-    yield from islice(lines, 1)
-    yield from ((byte, line) for byte, line in lines if line.lstrip(b"\0").startswith(heads))
+    return lambda line: line.startswith(heads)
 
 
-def decoded(text: Text, lines: Iterable[tuple[int, bytes]], decoder: Decoder) -> Iterator[Record]:
+def decoded(
+    text: Text,
+    lines: Iterable[tuple[int, bytes]],
+    decoder: Decoder,
+    only: Callable[[bytes], bool] | None = None,
+) -> Iterator[Record]:
     """The records of some lines, each with the byte at which it begins; `text` and `decoder` know those before."""
     for byte, line in lines:
-        yield from _record(text, decoder, byte, line)
+        yield from _record(text, decoder, byte, line, only)
 
 
-def _record(text: Text, decoder: Decoder, byte: int, line: bytes) -> Iterator[Record]:
+def _record(
+    text: Text, decoder: Decoder, byte: int, line: bytes, only: Callable[[bytes], bool] | None = None
+) -> Iterator[Record]:
     """The record of one line, if it is one."""
     text.lines += 1
     text.byte = byte
@@ -204,6 +209,8 @@ def _record(text: Text, decoder: Decoder, byte: int, line: bytes) -> Iterator[Re
     try:
         if not intact(line, text.seed):
             raise ValueError
+        if only is not None and not only(line):
+            return
         record = decoder.record(line)
     except (ValueError, KeyError, TypeError):
         text.spoil(byte, line)

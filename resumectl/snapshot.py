@@ -6,21 +6,21 @@ import os
 import shlex
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
 from .disk import Disk
 from .ledger import Ledger, State
-from .lines import JournalError, Text, read
+from .lines import JournalError, Text, of_types, read
 from .place import NAME, Place, directory, holder
 from .records import Record, unpack
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
 LIST = frozenset({"--items", "--arg-file", "-a"})
-RUNS = frozenset({"run", "list", "end"})  # the records that tell of runs, not of items
+RUNS = of_types("run", "list", "end")  # the records that tell of runs, not of items
 
 
 class Snapshot:
@@ -142,15 +142,17 @@ def printable(text: str) -> str:
     return os.fsencode(text).decode(errors="backslashreplace")
 
 
-def take(place: Place, also: Callable[[Record], None] | None = None, only: Collection[str] = ()) -> Snapshot:
-    """Read a job's journal, giving each record to `also` too; `only` records of these types, if any are named.
+def take(
+    place: Place, also: Callable[[Record], None] | None = None, only: Callable[[bytes], bool] | None = None
+) -> Snapshot:
+    """Read a job's journal, giving each record to `also` too; with `only`, it knows no more than the lines that this lets through.
 
     Raises JournalError (no journal of ours, newer, header damaged).
     """
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
     running = locked(place, disk)
     try:
-        plain = ledger.enter_plain if also is None else None
+        plain = ledger.enter_plain if also is None and only is None else None
         for record in read(place.journal, disk, text=text, plain=plain, only=only):
             ledger.enter(record)
             if also is not None:

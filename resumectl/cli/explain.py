@@ -14,7 +14,7 @@ from ..forecast import forecast
 from ..ledger import State
 from ..outputs import Shelf, kept
 from ..place import Place
-from ..records import Record
+from ..records import Record, about
 from ..report import WORDS
 from ..run import key_for
 from ..snapshot import Snapshot, take
@@ -40,8 +40,7 @@ def explain(
     Example: resumectl explain A17 --job claude
     """
     place, wanted = find_place(None, job, journal), os.fsencode(id)
-    story = list[Record]()
-    snapshot = take(place, also=lambda record: story.append(record) if wanted in record.ids else None)
+    snapshot, story = _read(place, wanted)
     listed = _listed(snapshot, wanted)
     if not snapshot.ledger.named(wanted) and not listed:
         raise Refusal(f"{shown(wanted)} is neither in {place.journal} nor in the last run's list; see resumectl status")
@@ -53,6 +52,13 @@ def explain(
     if snapshot.damage:
         tell(f"resumectl: {snapshot.damage}; a run would refuse it until --accept-damage")
     return 0
+
+
+def _read(place: Place, id: bytes) -> tuple[Snapshot, list[Record]]:
+    """The item's records, and a ledger that can be asked about it alone; about a limit, others must be asked too."""
+    story = list[Record]()
+    snapshot = take(place, also=lambda record: story.append(record) if id in record.ids else None, only=about([id]))
+    return (take(place) if snapshot.ledger.standing(id).limited else snapshot), story
 
 
 def _listed(snapshot: Snapshot, id: bytes) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -41,11 +41,12 @@ def export(
     """
     accounts = Accounts()
     snapshot = take(find_place(argument, job, journal), also=accounts.enter)
+    rows = (_row(id, snapshot, accounts) for id in snapshot.ledger.ids())
     if format is Table.CSV:
-        put_bytes(_csv(COLUMNS))
-    for id in snapshot.ledger.ids():
-        row = _row(id, snapshot, accounts)
-        put_bytes(_csv(row) if format is Table.CSV else _line(row))
+        _put_csv(rows)
+    else:
+        for row in rows:
+            put_bytes(orjson.dumps(dict(zip(COLUMNS, [pack(row[0]), *row[1:]], strict=True))) + b"\n")
     if snapshot.damage:
         tell(f"resumectl: {snapshot.damage}; what the journal still says is exported")
     return 0
@@ -70,13 +71,16 @@ def _row(id: bytes, snapshot: Snapshot, accounts: Accounts) -> list[Any]:
     ]
 
 
-def _csv(row: Any) -> bytes:
-    """A row with its id's bytes as they are."""
-    text = io.StringIO()
-    words = [word.decode("utf-8", "surrogateescape") if isinstance(word, bytes) else word for word in row]
-    csv.writer(text, lineterminator="\n").writerow(words)
-    return text.getvalue().encode("utf-8", "surrogateescape")
+class _Lines:
+    """What a csv writer writes to: ids come out as the bytes that they are."""
+
+    def write(self, text: str) -> int:
+        put_bytes(text.encode("utf-8", "surrogateescape"))
+        return len(text)
 
 
-def _line(row: list[Any]) -> bytes:
-    return orjson.dumps(dict(zip(COLUMNS, [pack(row[0]), *row[1:]], strict=True))) + b"\n"
+def _put_csv(rows: Iterable[list[Any]]) -> None:
+    writer = csv.writer(_Lines(), lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for id, *others in rows:
+        writer.writerow([id.decode("utf-8", "surrogateescape"), *others])

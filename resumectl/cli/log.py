@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import typer
@@ -15,7 +15,7 @@ from .. import events
 from ..follow import follow
 from ..lines import JournalError, Text, read
 from ..place import Place
-from ..records import Record
+from ..records import Record, about
 from . import die, put_bytes, tell
 from .mark import IdOption
 from .where import JobArgument, JobOption, JournalOption, find_place
@@ -39,7 +39,7 @@ def log(
     Example: resumectl log claude -f --json | grep --line-buffered '"t":"failed"'
     """
     place, wanted = find_place(argument, job, journal), {os.fsencode(one) for one in id or ()}
-    for record in _records(place, follow):
+    for record in _records(place, follow, about(wanted) if wanted else None):
         if wanted and wanted.isdisjoint(record.ids):
             continue
         if json:
@@ -57,10 +57,10 @@ def _only(record: Record, wanted: set[bytes]) -> Record:
     return record._replace(ids=tuple(record.ids[n] for n in at), attempts=attempts)
 
 
-def _records(place: Place, more: bool) -> Iterator[Record]:
+def _records(place: Place, more: bool, only: Callable[[bytes], bool] | None) -> Iterator[Record]:
     text = Text(place.journal)
     try:
-        yield from follow(place.journal, _pause) if more else read(place.journal, text=text)
+        yield from follow(place.journal, _pause) if more else read(place.journal, text=text, only=only)
     except OSError as error:
         raise JournalError(f"{place.journal}: {error.strerror}", 2) from error
     if damage := text.damage():
