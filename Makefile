@@ -4,16 +4,22 @@ READY = $(VENV)/ready
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: test check mutants lint demo completions man install uninstall clean
+.PHONY: test check mutants powercut bench lint demo completions man install uninstall clean
 
-test: $(READY)            ## the quick tests, under three minutes
-	$(PYTHON) -m pytest
+test: $(READY)       ## the quick tests, under three minutes on two cores
+	$(PYTHON) -m pytest -n 2
 
-check: $(READY) lint      ## everything, the slow tests too
-	$(PYTHON) -m pytest -m "not mutants"
+check: $(READY) lint ## everything but the mutants: the slow tests and the power cuts too
+	$(PYTHON) -m pytest -n 2 -m "not mutants"
 
-mutants: $(READY)         ## seeded faults in the protocol: each must be caught
-	$(PYTHON) -m pytest -m mutants
+mutants: $(READY)    ## seeded faults in the protocol: each must be caught
+	$(PYTHON) -m pytest -n 2 -m mutants
+
+powercut: $(READY)   ## cut the power of a file system of its own; root only
+	$(PYTHON) -m pytest -m powercut
+
+bench: $(READY)      ## against xargs, GNU parallel and grep, as ratios
+	$(PYTHON) tests/bench/bench.py $(BENCH)
 
 lint: $(READY)
 	$(VENV)/bin/ruff check

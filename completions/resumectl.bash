@@ -1,7 +1,7 @@
 # Completions of resumectl for bash.  Written by `make completions`; don't edit.
 # Commands, options, choices and job names are known without starting resumectl; ids are asked of it.
 
-_resumectl_verbs='run resume status results reset mark path presets --version -h --help'
+_resumectl_verbs='run resume status results reset mark log explain check compact import export path presets --version -h --help'
 
 _resumectl_options() {
     case $1 in
@@ -11,6 +11,12 @@ _resumectl_options() {
         results) REPLY='--job --journal --format --to --id --failed --stream -h --help' ;;
         reset) REPLY='--job --journal --failed --cut-off --parked --id --items -a --new-keys --purge --yes -y -h --help' ;;
         mark) REPLY='--id --items -a --null -0 --job --journal -h --help' ;;
+        log) REPLY='--follow -f --id --json --job --journal -h --help' ;;
+        explain) REPLY='--job --journal -h --help' ;;
+        check) REPLY='--job --journal -h --help' ;;
+        compact) REPLY='--job --journal -h --help' ;;
+        import) REPLY='--from --items -a --null -0 --template --job --journal -h --help' ;;
+        export) REPLY='--job --journal --format -h --help' ;;
         path) REPLY='--job --journal -h --help' ;;
         presets) REPLY='-h --help' ;;
         *) REPLY='' ;;
@@ -49,6 +55,22 @@ _resumectl_value() {
         'mark --id') REPLY=id ;;
         'mark --items' | 'mark -a' | 'mark --journal') REPLY=file ;;
         'mark --job') REPLY=job ;;
+        'log --id') REPLY=id ;;
+        'log --job') REPLY=job ;;
+        'log --journal') REPLY=file ;;
+        'explain --job') REPLY=job ;;
+        'explain --journal') REPLY=file ;;
+        'check --job') REPLY=job ;;
+        'check --journal') REPLY=file ;;
+        'compact --job') REPLY=job ;;
+        'compact --journal') REPLY=file ;;
+        'import --from') REPLY='words parallel rush resumable ids' ;;
+        'import --items' | 'import -a' | 'import --journal') REPLY=file ;;
+        'import --template') REPLY=nothing ;;
+        'import --job') REPLY=job ;;
+        'export --job') REPLY=job ;;
+        'export --journal') REPLY=file ;;
+        'export --format') REPLY='words csv jsonl' ;;
         'path --job') REPLY=job ;;
         'path --journal') REPLY=file ;;
         *) REPLY=''; return 1 ;;
@@ -63,6 +85,12 @@ _resumectl_argument() {
         'results 0') REPLY=job ;;
         'reset 0') REPLY=job ;;
         'mark 0') REPLY='words done failed new' ;;
+        'log 0') REPLY=job ;;
+        'explain 0') REPLY=id ;;
+        'check 0') REPLY=job ;;
+        'compact 0') REPLY=job ;;
+        'import 0') REPLY=file ;;
+        'export 0') REPLY=job ;;
         'path 0') REPLY=job ;;
         'presets 0') REPLY='words claude codex curl gemini llm opencode' ;;
         *) REPLY='' ;;

@@ -72,8 +72,8 @@ function __resumectl_command
     complete -C (string join ' ' -- $rest (commandline -ct))
 end
 
-set -g __resumectl_valued 'run --items' 'run -a' 'run --arg-file' 'run --delimiter' 'run -d' 'run --format' 'run --key' 'run --duplicates' 'run -I' 'run --stdin' 'run --batch' 'run -n' 'run --max-args' 'run --batch-results' 'run --jobs' 'run -j' 'run -P' 'run --timeout' 'run --idle-timeout' 'run --grace' 'run --ok' 'run --fail' 'run --json-pick' 'run --verify' 'run --preset' 'run --rate' 'run --env' 'run --unset' 'run --cut-off' 'run --failed' 'run --max-attempts' 'run --retries' 'run --retry' 'run --retry-delay' 'run --retry-max-delay' 'run --max-items' 'run --max-time' 'run --max-failures' 'run --max-consecutive-failures' 'run --limit' 'run --halt' 'run --slow' 'run --on-limit' 'run --cost' 'run --sum' 'run --max-cost' 'run --max-total-cost' 'run --out' 'run --err' 'run --progress' 'run --job' 'run --journal' 'run --sync' 'run --lock-wait' 'run --orphans' 'run --orphan-wait' 'resume --job' 'resume --journal' 'status --job' 'status --journal' 'status --items' 'status -a' 'results --job' 'results --journal' 'results --format' 'results --to' 'results --id' 'results --stream' 'reset --job' 'reset --journal' 'reset --id' 'reset --items' 'reset -a' 'mark --id' 'mark --items' 'mark -a' 'mark --job' 'mark --journal' 'path --job' 'path --journal'
-set -g __resumectl_of_job resume status results reset path
+set -g __resumectl_valued 'run --items' 'run -a' 'run --arg-file' 'run --delimiter' 'run -d' 'run --format' 'run --key' 'run --duplicates' 'run -I' 'run --stdin' 'run --batch' 'run -n' 'run --max-args' 'run --batch-results' 'run --jobs' 'run -j' 'run -P' 'run --timeout' 'run --idle-timeout' 'run --grace' 'run --ok' 'run --fail' 'run --json-pick' 'run --verify' 'run --preset' 'run --rate' 'run --env' 'run --unset' 'run --cut-off' 'run --failed' 'run --max-attempts' 'run --retries' 'run --retry' 'run --retry-delay' 'run --retry-max-delay' 'run --max-items' 'run --max-time' 'run --max-failures' 'run --max-consecutive-failures' 'run --limit' 'run --halt' 'run --slow' 'run --on-limit' 'run --cost' 'run --sum' 'run --max-cost' 'run --max-total-cost' 'run --out' 'run --err' 'run --progress' 'run --job' 'run --journal' 'run --sync' 'run --lock-wait' 'run --orphans' 'run --orphan-wait' 'resume --job' 'resume --journal' 'status --job' 'status --journal' 'status --items' 'status -a' 'results --job' 'results --journal' 'results --format' 'results --to' 'results --id' 'results --stream' 'reset --job' 'reset --journal' 'reset --id' 'reset --items' 'reset -a' 'mark --id' 'mark --items' 'mark -a' 'mark --job' 'mark --journal' 'log --id' 'log --job' 'log --journal' 'explain --job' 'explain --journal' 'check --job' 'check --journal' 'compact --job' 'compact --journal' 'import --from' 'import --items' 'import -a' 'import --template' 'import --job' 'import --journal' 'export --job' 'export --journal' 'export --format' 'path --job' 'path --journal'
+set -g __resumectl_of_job resume status results reset log check compact export path
 
 complete -c resumectl -f
 complete -c resumectl -n __fish_use_subcommand -l version -d 'Print the version'
@@ -84,6 +84,12 @@ complete -c resumectl -n __fish_use_subcommand -a status -d 'Show what is done a
 complete -c resumectl -n __fish_use_subcommand -a results -d 'Print what every done item printed, in the order in which the items were first seen'
 complete -c resumectl -n __fish_use_subcommand -a reset -d 'Forget what was done: of all items (the journal is archived), or of those chosen'
 complete -c resumectl -n __fish_use_subcommand -a mark -d 'Record that items are done, failed or new; what the journal says of them before stays readable'
+complete -c resumectl -n __fish_use_subcommand -a log -d 'Show the events in their order, one a line. Takes no lock, also during a run'
+complete -c resumectl -n __fish_use_subcommand -a explain -d 'Tell an item\'s story: each attempt, its last failure\'s output, and what the next run would do with it'
+complete -c resumectl -n __fish_use_subcommand -a check -d 'Read every line of the journal and every kept byte; name all that is wrong, and exit 65 if anything is'
+complete -c resumectl -n __fish_use_subcommand -a compact -d 'Rewrite the journal in one line an item; the old one is kept, and its path printed'
+complete -c resumectl -n __fish_use_subcommand -a import -d 'Record as done (or failed) what another tool\'s file says, so that a run goes on from there'
+complete -c resumectl -n __fish_use_subcommand -a export -d 'Print a row for each item that the journal names: its state, attempts, last end and cost'
 complete -c resumectl -n __fish_use_subcommand -a path -d 'Print the journal\'s absolute path'
 complete -c resumectl -n __fish_use_subcommand -a presets -d 'List the presets, or print the flags that one of them stands for'
 
@@ -203,6 +209,44 @@ complete -c resumectl -n '__resumectl_in mark' -l job -x -a '(__resumectl_jobs)'
 complete -c resumectl -n '__resumectl_in mark' -l journal -r -F -d 'The journal, wherever it is'
 complete -c resumectl -n '__resumectl_in mark' -s h -l help -d 'Short help, and long'
 complete -c resumectl -n '__resumectl_in mark 0' -a 'done failed new'
+
+complete -c resumectl -n '__resumectl_in log' -l follow -s f -d 'Go on as more is written, until Ctrl-C'
+complete -c resumectl -n '__resumectl_in log' -l id -x -a '(__resumectl_ids)' -d 'An item; can be repeated'
+complete -c resumectl -n '__resumectl_in log' -l json -d 'The journal\'s records, one JSON object a line'
+complete -c resumectl -n '__resumectl_in log' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
+complete -c resumectl -n '__resumectl_in log' -l journal -r -F -d 'The journal, wherever it is'
+complete -c resumectl -n '__resumectl_in log' -s h -l help -d 'Short help, and long'
+complete -c resumectl -n '__resumectl_in log 0' -a '(__resumectl_jobs)'
+
+complete -c resumectl -n '__resumectl_in explain' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
+complete -c resumectl -n '__resumectl_in explain' -l journal -r -F -d 'The journal, wherever it is'
+complete -c resumectl -n '__resumectl_in explain' -s h -l help -d 'Short help, and long'
+complete -c resumectl -n '__resumectl_in explain 0' -a '(__resumectl_ids)'
+
+complete -c resumectl -n '__resumectl_in check' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
+complete -c resumectl -n '__resumectl_in check' -l journal -r -F -d 'The journal, wherever it is'
+complete -c resumectl -n '__resumectl_in check' -s h -l help -d 'Short help, and long'
+complete -c resumectl -n '__resumectl_in check 0' -a '(__resumectl_jobs)'
+
+complete -c resumectl -n '__resumectl_in compact' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
+complete -c resumectl -n '__resumectl_in compact' -l journal -r -F -d 'The journal, wherever it is'
+complete -c resumectl -n '__resumectl_in compact' -s h -l help -d 'Short help, and long'
+complete -c resumectl -n '__resumectl_in compact 0' -a '(__resumectl_jobs)'
+
+complete -c resumectl -n '__resumectl_in import' -l from -x -a 'parallel rush resumable ids' -d 'Who wrote it; ids: a plain list of what is done'
+complete -c resumectl -n '__resumectl_in import' -l items -s a -r -F -d 'With parallel: the list that it had'
+complete -c resumectl -n '__resumectl_in import' -l null -s 0 -d 'Entries of LIST (or ids) end with NUL'
+complete -c resumectl -n '__resumectl_in import' -l template -x -d 'With rush: its command, to find the items at {}'
+complete -c resumectl -n '__resumectl_in import' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
+complete -c resumectl -n '__resumectl_in import' -l journal -r -F -d 'The journal, wherever it is'
+complete -c resumectl -n '__resumectl_in import' -s h -l help -d 'Short help, and long'
+complete -c resumectl -n '__resumectl_in import 0' -F
+
+complete -c resumectl -n '__resumectl_in export' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
+complete -c resumectl -n '__resumectl_in export' -l journal -r -F -d 'The journal, wherever it is'
+complete -c resumectl -n '__resumectl_in export' -l format -x -a 'csv jsonl' -d 'With a header row, or as JSON lines'
+complete -c resumectl -n '__resumectl_in export' -s h -l help -d 'Short help, and long'
+complete -c resumectl -n '__resumectl_in export 0' -a '(__resumectl_jobs)'
 
 complete -c resumectl -n '__resumectl_in path' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
 complete -c resumectl -n '__resumectl_in path' -l journal -r -F -d 'The journal, wherever it is'

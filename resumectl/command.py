@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from .disk import Disk
 from .files import FileTemplate, PartFile
 from .items import record
 from .job import Job, Outcome
-from .outputs import Spool
-from .papers import Papers, results, strangers
+from .outputs import Spool, caught
+from .papers import Papers, results, shared_out, strangers
 from .place import Place
 from .program import Unusable, find
 from .template import Template, Values, quote_command
-from .verdict import Ended, Kind, Rules, Verdict, judge
+from .verdict import TEMPFAIL, Ended, Kind, Rules, Verdict, judge
 
 LONGEST = 131_071  # bytes of one `NAME=value` that Linux takes (MAX_ARG_STRLEN, its NUL left out)
 BUSY = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
@@ -58,26 +59,34 @@ class Command:
             streams = self._streams(job, papers)
         except OSError as error:
             return Outcome(job, Verdict(Kind.UNCHARGED, "stop"), 0.0, error=_uncaught(error, self.place.journal))
-        ended, trouble, note = None, "", ""
-        found: dict[bytes, Verdict] = {}
         try:
-            if job.check:
-                verdict = self._check(job, leash, began, streams[1])
-            else:
-                verdict, ended = self._run(job, leash, began, streams, papers)
-            if papers is not None:
-                found, note = self._results(job, papers, verdict, leash, began, streams[1])
-            _put_in_place(streams, done=verdict.kind is Kind.DONE)
+            return self._outcome(job, leash, began, streams, papers)
         except OSError as error:  # what was printed is lost, so nobody knows what it said
             trouble = _uncaught(error, self.place.journal)
-            verdict, found = Verdict(Kind.CUT_OFF, "journal", trouble), {}
-        return Outcome(job, verdict, time.monotonic() - began, ended, *streams, found, note=note, error=trouble)
+            verdict = Verdict(Kind.CUT_OFF, "journal", trouble)
+            return Outcome(job, verdict, time.monotonic() - began, None, *streams, error=trouble)
+
+    def _outcome(
+        self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool], papers: Papers | None
+    ) -> Outcome[Any]:
+        ended, note = None, ""
+        found: dict[bytes, Verdict] = {}
+        if job.check:
+            verdict = self._check(job, leash, began, streams[1])
+        else:
+            verdict, ended = self._run(job, leash, began, streams, papers)
+        if papers is not None:
+            found, note = self._results(job, papers, verdict, leash, began, streams[1])
+        _put_in_place(streams, done=verdict.kind is Kind.DONE)
+        out, err = (stream if stream.fd < 0 else caught(stream) for stream in streams)
+        return Outcome(job, verdict, time.monotonic() - began, ended, out, err, found, note=note)
 
     def _results(
         self, job: Job[Any], papers: Papers, whole: Verdict, leash: Leash, began: float, err: Spool
     ) -> tuple[dict[bytes, Verdict], str]:
         """The verdicts on a batch's items, and a note on what was reported beside them."""
         told = papers.told() if self.batch_results != "exit" else {}
+        whole = shared_out(whole, len(job.items))
         found = results(whole, told, job.ids) if self.batch_results != "exit" else dict.fromkeys(job.ids, whole)
         for one in job.singles() if self.verify is not None else ():
             if (verdict := found[one.ids[0]]).kind is Kind.DONE:
@@ -98,9 +107,10 @@ class Command:
         out, err = (PartFile(file.path(values), Disk()) if file else Spool.nameless(self.spools) for file in self.files)
         return out, err
 
-    @property
-    def spools(self) -> Path:
-        return self.place.journal.parent
+    @cached_property
+    def spools(self) -> str:
+        """The directory of the children's streams."""
+        return os.fspath(self.place.journal.parent)
 
     def _run(
         self, job: Job[Any], leash: Leash, began: float, streams: tuple[Spool, Spool], papers: Papers | None
@@ -116,7 +126,8 @@ class Command:
             ended = self._child(argv, executable, environ, leash, began, (stdin, *fds))
         if isinstance(ended, Verdict):
             return ended, None
-        out, err = (stream.view() for stream in streams)
+        look = self.rules.look_at_output or ended.code == TEMPFAIL
+        out, err = (stream.view() if look else b"" for stream in streams)
         verdict = judge(ended, out, err, self.rules, now=time.time(), hold_timeouts=self.hold_timeouts)
         if verdict.kind is Kind.DONE and self.verify is not None and papers is None:
             return replace(verdict, **self._verified(job, leash, began, streams[1])), ended
@@ -191,7 +202,9 @@ class Command:
         return _held(f"--verify: {verdict.text}, so whether the effect is in place is unknown")
 
     def _argv(self, job: Job[Any]) -> list[bytes]:
-        return self.template.batch_argv(job.ids, job.slot) if job.batch else self.template.argv(self._values(job))
+        if job.batch:
+            return self.template.batch_argv(job.ids, job.slot, append=not self.stdin)
+        return self.template.argv(self._values(job))
 
     def _batch_environ(self, job: Job[Any], papers: Papers) -> dict[bytes, bytes]:
         """A batch's environment: where its items and its report are; what is one item's own is not there."""

@@ -62,6 +62,7 @@ class Loop(Generic[T]):
         self.tally = admission.tally
         self._feed = feed
         self.broken: JournalError | None = None
+        self._looked = 0.0  # monotonic seconds
         self.reader_gone: ReaderGone | None = None
         self._ends = Ends(run, pacing, admission, show, outputs)
         self._owed: list[Record] = []  # what the journal lacks
@@ -109,9 +110,10 @@ class Loop(Generic[T]):
     def _start(self, job: Job[T]) -> None:
         """Its `started` is durable."""
         if not job.check:
+            now = time.monotonic()
             for id in job.ids:
                 self.tally.move(self.run.ledger.state(id), State.CUT_OFF)
-                self.tally.running[id] = time.monotonic()
+                self.tally.running[id] = now
             self.run.ledger.enter(job.started())
         self.crew.start(job)
 
@@ -138,7 +140,8 @@ class Loop(Generic[T]):
     def _tick(self) -> None:
         self.interrupts.tick()
         self.show.limited(None if self.pacing.stop else self.pacing.throttle.until)
-        if self.broken is None:
+        if self.broken is None and time.monotonic() - self._looked >= LOOK:
+            self._looked = time.monotonic()
             try:
                 self.run.journal.look()
             except JournalError as error:

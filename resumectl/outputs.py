@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .disk import READ, Disk, write_all
 
+SHORT = 1 << 14  # bytes: unprinted streams up to this size may live in memory
 PIECE = 1 << 20  # bytes copied at a time, so that a flood never lives in memory
 # Kernels and file systems without O_TMPFILE say so in different ways.
 _UNSUPPORTED = {errno.EISDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT}
@@ -39,7 +40,7 @@ class Spool:
         self.fd = fd
 
     @classmethod
-    def nameless(cls, directory: Path) -> Spool:
+    def nameless(cls, directory: str | Path) -> Spool:
         """A file without a name, in the journal's directory; raises OSError."""
         return cls(_nameless(directory))
 
@@ -62,11 +63,17 @@ class Spool:
 
 
 class Text:
-    """Bytes in memory, to be kept like a stream."""
+    """A stream in memory: of a handler's, or short enough to be read by the thread that ran the child."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.fd = 0
+
+    def size(self) -> int:
+        return len(self._data)
+
+    def view(self) -> bytes:
+        return self._data
 
     def pieces(self) -> Iterator[bytes]:
         if self._data:
@@ -76,7 +83,23 @@ class Text:
         """Nothing."""
 
 
-def _nameless(directory: Path) -> int:
+NOTHING = Text(b"")
+
+
+def caught(spool: Spool) -> Spool | Text:
+    """A stream whose child has ended; a short one is taken into memory and its file let go.
+
+    That spares the main thread, which writes for all, every system call on it.
+    """
+    size = spool.size()
+    if size > SHORT:
+        return spool
+    data = os.pread(spool.fd, size, 0) if size else b""
+    spool.close()
+    return Text(data) if data else NOTHING
+
+
+def _nameless(directory: str | Path) -> int:
     """Where nameless files are refused, one that loses its name."""
     if hasattr(os, "O_TMPFILE"):
         try:
@@ -108,6 +131,9 @@ class Kept(NamedTuple):
         return list(self) if self.length else 0
 
 
+EMPTY = Kept()
+
+
 def kept(field: Any) -> Kept | None:
     """A journal's `out` or `err` field read back; None when nothing was kept."""
     if field is None or field == 0:
@@ -124,9 +150,10 @@ class Span:
     def pieces(self) -> Iterator[bytes]:
         return _pieces(self._fd, self.where.offset, self.where.length)
 
-    def part(self, offset: int) -> bytes:
-        """Its bytes from an offset on, in one piece."""
-        return b"".join(_pieces(self._fd, self.where.offset + offset, self.where.length - offset))
+    def tail(self, length: int) -> bytes:
+        """The last `length` bytes."""
+        skip = max(0, self.where.length - length)
+        return b"".join(_pieces(self._fd, self.where.offset + skip, self.where.length - skip))
 
     def intact(self) -> bool:
         """Whether the bytes are there and are the ones that were kept."""
@@ -163,6 +190,8 @@ class Outputs:
 
     def keep(self, spools: Sequence[Spool | Text | None]) -> list[Kept | None]:
         """Append the streams and make them durable; where each lies now.  Raises OSError, nothing kept then."""
+        if all(spool is None or spool is NOTHING for spool in spools):
+            return [None if spool is None else EMPTY for spool in spools]
         end = self.disk.size(self.fd)
         found: list[Kept | None] = []
         small: list[bytes] = []

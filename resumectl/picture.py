@@ -69,7 +69,10 @@ def _histogram(survey: Survey, block: str, width: int) -> Iterator[RenderableTyp
     step = -(-(filled[-1] - filled[0] + 1) // ROWS)
     rows = [(at, sum(survey.durations[at : at + step])) for at in range(filled[0], filled[-1] + 1, step)]
     most = max(count for _, count in rows)
-    texts = [(f"< {duration((1 << at + step - 1) / 1000)}", block * -(-count * width // most) + f" {count}") for at, count in rows]
+    texts = [
+        (f"< {duration((1 << at + step - 1) / 1000)}", block * -(-count * width // most) + f" {count}")
+        for at, count in rows
+    ]
     yield from _section("durations", texts)
 
 
@@ -88,7 +91,7 @@ def last_lines(shelf: Shelf, where: Kept | None) -> list[bytes]:
     """The last lines of a kept stream that say something; none if it is not what was kept."""
     if where is None or where.length > WHOLE or (span := shelf.get(where)) is None:
         return []
-    end = span.part(max(0, where.length - LAST_BYTES))
+    end = span.tail(LAST_BYTES)
     return [line for line in end.split(b"\n") if line.strip()][-LAST_LINES:]
 
 

@@ -69,14 +69,14 @@ def intact(line: bytes, seed: int) -> bool:
 
 def encode(record: Record, seed: int, at: str) -> bytes:
     """The line of a record: `t`, ids, attempts, the rest in order, `at`, the CRC."""
-    head: dict[str, Any] = {"t": record.t}
-    if len(record.ids) > 1:
-        head["ids"], head["a"] = [pack(id) for id in record.ids], list(record.attempts)
-    elif record.ids:
-        head["id"] = _id_value(record)
-        if record.attempts:
-            head["a"] = record.attempts[0]
-    head.update(record.rest)
+    t, ids, attempts, rest = record
+    head: dict[str, Any]
+    if len(ids) > 1:
+        head = {"t": t, "ids": [pack(id) for id in ids], "a": list(attempts), **rest}
+    elif attempts:
+        head = {"t": t, "id": _id_value(record), "a": attempts[0], **rest}
+    else:
+        head = {"t": t, "id": _id_value(record), **rest} if ids else {"t": t, **rest}
     head.setdefault("at", at)
     return seal(orjson.dumps(head)[:-1], seed)
 

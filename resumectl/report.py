@@ -71,6 +71,8 @@ def money(spending: Spending) -> str:
     """`cost 1.23, input 5120`, as the commands reported it; what did not report counts as the mean, and is said."""
     unknown = f" ({spending.unknown} unknown, counted as the mean)" if spending.unknown else ""
     cost = [f"cost {spending.total:.6g}{unknown}"] if spending.reported else []
+    if spending.wanted and spending.unknown and not spending.reported:
+        cost = [f"cost unknown ({spending.unknown} said nothing)"]
     return ", ".join(cost + [f"{name} {amount:.15g}" for name, amount in spending.sums.items()])
 
 

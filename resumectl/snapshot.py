@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -31,6 +32,11 @@ class Snapshot:
         self._open = set(ledger.open_items()) if running else set()
         self.counts = self._over_journal()
         self.compared: tuple[int, int] | None = None  # ids of the list in the journal, ids of the journal not in it
+
+    @property
+    def namespace(self) -> uuid.UUID:
+        """The namespace in which every idempotency key of this journal is made."""
+        return uuid.UUID(self.text.header["ns"])
 
     def state_of(self, id: bytes) -> State | None:
         """The state of an id; None while it runs."""
@@ -144,7 +150,8 @@ def take(place: Place, also: Callable[[Record], None] | None = None, only: Colle
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
     running = locked(place, disk)
     try:
-        for record in read(place.journal, disk, text=text, only=only):
+        plain = ledger.enter_plain if also is None else None
+        for record in read(place.journal, disk, text=text, plain=plain, only=only):
             ledger.enter(record)
             if also is not None:
                 also(record)

@@ -75,17 +75,19 @@ class Throttle:
     def slowed(self, now: Moment, began: float) -> bool:
         """The service is overloaded, says an attempt that began at this monotonic time.
 
-        One burst halves the slots once.  True when it has been so too often in a row.
+        One burst halves the slots once, and counts once.  True when it has been so too
+        often in a row.
         """
+        if began < self._slowed:
+            return False
+        self._slowed = now.mono
         self._row += 1
         if self._row >= ROW:
             self._row = 0
             return True
-        if began >= self._slowed:
-            self._slowed = now.mono
-            self.width = max(1, self.width // 2)
-            self._hold_until = max(self._hold_until, now.mono + self._delay)
-            self._delay = min(2 * self._delay, self.rhythm.retry_max_delay)
+        self.width = max(1, self.width // 2)
+        self._hold_until = max(self._hold_until, now.mono + self._delay)
+        self._delay = min(2 * self._delay, self.rhythm.retry_max_delay)
         return False
 
     def limited(self, now: Moment, resume_at: float | None) -> None:

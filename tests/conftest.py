@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,9 @@ class Result:
 class Scratch:
     """One directory; `run` and `start` call the program in it, `effects` is what the children did."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, warm: Warm | None = None) -> None:
+        """`warm` saves `run` the start-up of the interpreter, where nothing depends on that."""
+        self.path, self._warm = path, warm
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("RESUMECTL_")}
         self.env["PYTHONPATH"] = str(Path(__file__).parent.parent)
         self._started: list[subprocess.Popen[bytes]] = []
@@ -54,12 +55,21 @@ class Scratch:
 
     def run(self, *words: str | bytes, stdin: bytes | int = b"", **options: Any) -> Result:
         """`resumectl WORDS…` to its end."""
+        if self._warm is not None and isinstance(stdin, bytes) and len(stdin) < 1 << 15 and not options:
+            return self._run_warm(self._warm, words, stdin)
         given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
         env = {**self.env, **options.pop("env", {})}
         ended = subprocess.run(
             [*PROGRAM, *words], cwd=self.path, env=env, capture_output=True, timeout=PATIENCE * 4, **given, **options
         )
         return Result(ended.returncode, ended.stdout, ended.stderr.decode(errors="replace"))
+
+    def _run_warm(self, warm: Warm, words: Sequence[str | bytes], stdin: bytes) -> Result:
+        streams = self.path.parent / "streams"
+        streams.mkdir(exist_ok=True)
+        warm.start([os.fsdecode(word) for word in words], self.path, self.env, os.fsdecode(stdin), streams)
+        code = warm.wait().code
+        return Result(code, (streams / "out").read_bytes(), (streams / "err").read_bytes().decode(errors="replace"))
 
     def start(self, *words: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
         """`resumectl WORDS…` in the background, its streams discarded unless given, SIGINT not ignored."""
@@ -131,10 +141,10 @@ def until(holds: Callable[[], Any], what: str = "it") -> Any:
 
 
 @pytest.fixture
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warms: list[Warm]) -> Any:
     """A Scratch in a new directory; HOME is there too, so that no test touches the real one."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    place = Scratch(tmp_path / "work")
+    place = Scratch(tmp_path / "work", warms[0])
     place.path.mkdir()
     yield place
     place.close()
@@ -147,6 +157,31 @@ def warms() -> Iterator[list[Warm]]:
     yield pair
     for warm in pair:
         warm.close()
+
+
+class Quick(Scratch):
+    """A Scratch whose `run` costs no start of an interpreter; its stdin is empty."""
+
+    def __init__(self, path: Path, warm: Warm) -> None:
+        super().__init__(path)
+        self._warm = warm
+
+    def run(self, *words: str | bytes, stdin: bytes | int = b"", **options: Any) -> Result:
+        env = {**self.env, **options.pop("env", {})}
+        assert not stdin and not options
+        self._warm.start([os.fsdecode(word) for word in words], self.path, env)
+        ended = self._warm.wait()
+        return Result(ended.code, (self.path / "out").read_bytes(), ended.err)
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warms: list[Warm]) -> Any:
+    """A Quick in a new directory."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    place = Quick(tmp_path / "work", warms[0])
+    yield place
+    place.close()
 
 
 @pytest.fixture
@@ -166,3 +201,19 @@ def llm(scratch: Scratch, warms: list[Warm]) -> Any:
     from llm import Llm
 
     return Llm(scratch, warms[0])
+
+
+@pytest.fixture
+def batches(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Batch commands in a Scratch, run from a warm interpreter."""
+    from batches import Batches
+
+    return Batches(scratch, warms[0])
+
+
+@pytest.fixture
+def kept(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Commands that print in a Scratch, run from a warm interpreter."""
+    from kept import Kept
+
+    return Kept(scratch, warms[0])

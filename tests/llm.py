@@ -46,9 +46,14 @@ class Llm:
 
     def run(self, *options: str, command: tuple[str, ...] = CLAUDE, **env: str) -> Ended:
         """A run over the items to its end."""
-        words = ["run", "--items", "i", *options, "--", *command]
-        self._warm.start(words, self.scratch.path, {**self.scratch.env, **env})
+        return self.call("run", "--items", "i", *options, "--", *command, **env)
+
+    def call(self, *words: str, **env: str) -> Ended:
+        self._warm.start(list(words), self.scratch.path, {**self.scratch.env, **env})
         return self._warm.wait()
+
+    def status(self, job: str = "claude") -> dict[str, Any]:
+        return json.loads(self.call("status", "--json", "--job", job).out)
 
     def noted(self, name: str = "calls.jsonl") -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.scratch.lines(f"state/{name}")]
@@ -66,7 +71,7 @@ class Llm:
 
     def counts(self, job: str = "claude") -> dict[str, int]:
         """The states that are not empty."""
-        counts = self.scratch.status("--job", job)["counts"]
+        counts = self.status(job)["counts"]
         return {name: count for name, count in counts.items() if count and name != "total"}
 
     def ends(self, *types: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ import pytest
 from conftest import until
 from faults import patched
 from llm import CLAUDE, FAR, TEXT, Llm
+from shell import Terminal
 
 
 @pytest.mark.slow
@@ -29,7 +30,7 @@ def test_a_limit_at_the_413th_of_a_thousand_items_loses_nothing_and_the_rerun_pr
     assert re.search(r"stopped: You've hit your session limit.*; it resets at \S.* \(\d+.* from now\)", last[-4])
     assert "412/1000 done (0 resumed, 412 completed)" in last[-3] and "588 not started" in last[-3]
     assert last[-1] == f"to continue: resumectl run --items i --sync none -- {shlex.join(CLAUDE)}"
-    assert_half_past_three_in_new_york(llm.scratch.status()["resume_at"])
+    assert_half_past_three_in_new_york(llm.status()["resume_at"])
     (llm.state / "lifted").touch()
     before = len(llm.noted())
     assert llm.run("-j", "4", "--sync", "none").code == 0
@@ -77,13 +78,13 @@ def test_text_that_only_quotes_a_limit_never_pauses(llm: Llm) -> None:
 
 def test_an_item_that_always_cries_limit_cannot_stop_the_others(llm: Llm) -> None:
     """It stops one run; the next does all the others first, and then says that this one failed."""
-    ids = llm.ids(100)
-    llm.plan(**{ids[0]: ["limit"], ids[50]: ["limit-blocking"]})
+    ids = llm.ids(60)
+    llm.plan(**{ids[0]: ["limit"], ids[30]: ["limit-blocking"]})
     assert [llm.run("-j", "2").code for _ in range(3)] == [75, 75, 1]
-    assert llm.counts() == {"done": 98, "failed": 2}
+    assert llm.counts() == {"done": 58, "failed": 2}
     assert [record["why"] for record in llm.ends("failed")] == ["limit", "limit"]
     assert [llm.run("--max-attempts", "3").code for _ in range(4)] == [1] * 4
-    assert llm.counts() == {"done": 98, "parked": 2} and len(llm.calls()) <= 98 + 2 * 4
+    assert llm.counts() == {"done": 58, "parked": 2} and len(llm.calls()) <= 58 + 2 * 4
 
 
 @pytest.mark.parametrize("command", [CLAUDE, TEXT])
@@ -113,7 +114,7 @@ def test_bursts_of_429_settle_at_fewer_slots_and_recover(llm: Llm) -> None:
     llm.ids(120)
     llm.plan(rest=[{"outcome": "throttle429", "above": 3, "until": "lifted", "sleep": 0.02}])
     process = llm.scratch.start("run", "--items", "i", "-j", "8", "--retry-delay", "50ms", "--retry-max-delay", "100ms", "--", *CLAUDE)
-    until(lambda: llm.counts().get("done", 0) >= 30 if llm.scratch.journal("claude").exists() else False)
+    until(lambda: sum(line["event"] == "end" and line["how"] == 0 for line in llm.noted()) >= 30)
     (llm.state / "lifted").touch()
     before = len(llm.noted())
     assert process.wait(60) == 0 and llm.counts() == {"done": 120}
@@ -132,10 +133,10 @@ def waiting(llm: Llm, **env: str) -> tuple[object, list[str]]:
     """A run over three items that sits out a limit, met at the second."""
     llm.ids(3)
     llm.plan(**{"item-0002": [{"outcome": "limit-legacy", "epoch": FAR}, "ok"]})
-    with open(llm.scratch.path / "err", "wb") as err:
+    with open(llm.scratch.path / "said", "wb") as err:
         process = llm.scratch.start("run", "--items", "i", "-j", "1", "--on-limit", "wait", "--", *CLAUDE, stderr=err, env=env)
-    until(lambda: any(COUNTDOWN in line for line in llm.scratch.lines("err")), "the countdown")
-    return process, llm.scratch.lines("err")
+    until(lambda: any(COUNTDOWN in line for line in llm.scratch.lines("said")), "the countdown")
+    return process, llm.scratch.lines("said")
 
 
 def test_a_limit_that_is_sat_out_is_counted_down_and_ctrl_c_ends_the_wait_at_once(llm: Llm) -> None:
@@ -148,10 +149,20 @@ def test_a_limit_that_is_sat_out_is_counted_down_and_ctrl_c_ends_the_wait_at_onc
     assert "2100-01-0" in "".join(lines) or "2099-12-31" in "".join(lines)
     process.send_signal(signal.SIGINT)  # type: ignore[attr-defined]
     assert process.wait(5) == -signal.SIGINT  # type: ignore[attr-defined]
-    assert llm.counts() == {"done": 1, "new": 2} and "to continue: " in llm.scratch.lines("err")[-1]
+    assert llm.counts() == {"done": 1, "new": 2} and "to continue: " in llm.scratch.lines("said")[-1]
     noted = len(llm.noted())
     assert llm.run("-j", "2").code == 0
     assert [line["event"] for line in llm.noted()[noted : noted + 2]] == ["start", "end"]
+
+
+def test_on_a_terminal_the_countdown_stands_in_the_bar(llm: Llm) -> None:
+    """It goes down, and the interrupt key ends it."""
+    llm.ids(2)
+    llm.plan(rest=[{"outcome": "limit", "result": "You've hit your limit · resets in 30 minutes"}])
+    terminal = Terminal(llm.scratch, "run", "--items", "i", "--on-limit", "wait", "--", *CLAUDE)
+    until(lambda: len(set(re.findall(rb"limit: (3\dm \d\ds) left", terminal.seen))) > 1, "a countdown")
+    terminal.press(b"\x03")
+    assert terminal.end() == -signal.SIGINT and llm.counts() == {"new": 2}
 
 
 def test_a_limit_is_over_when_the_walls_clock_says_so(llm: Llm) -> None:

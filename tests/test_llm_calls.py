@@ -32,10 +32,10 @@ def test_cost_totals_are_the_sum_over_all_attempts_of_all_runs(llm: Llm) -> None
     assert second.code == 0 and re.search(r"cost 0\.0246$", second.err, re.M)
     reported = [record["cost"] for record in llm.ends("done", "failed", "uncharged")]
     assert len(reported) == 10 == len(llm.calls())
-    cost = llm.scratch.status()["cost"]
+    cost = llm.status()["cost"]
     assert cost["total"] == pytest.approx(sum(reported)) == pytest.approx(6 * 0.0123 + 0.5 + 0.44704)
     assert cost["mean"] == pytest.approx(sum(reported) / 10) and cost["unknown_attempts"] == 0
-    assert f"cost {sum(reported):.6g}\n" in llm.scratch.run("status").out.decode()
+    assert f"cost {sum(reported):.6g}\n" in llm.call("status").out
 
 
 def test_an_attempt_without_a_figure_counts_as_the_mean_and_that_is_said(llm: Llm) -> None:
@@ -46,9 +46,9 @@ def test_an_attempt_without_a_figure_counts_as_the_mean_and_that_is_said(llm: Ll
     assert ended.code == 1 and "cost 2 (1 unknown, counted as the mean)" in ended.err
     llm.scratch.start("run", "--items", "i", "--", *CLAUDE).wait()
     assert llm.run().code == 0
-    cost = llm.scratch.status()["cost"]
+    cost = llm.status()["cost"]
     assert (cost["total"], cost["unknown_attempts"]) == (3.0, 2)
-    assert "cost 3 (2 unknown, counted as the mean)" in llm.scratch.run("status").out.decode()
+    assert "cost 3 (2 unknown, counted as the mean)" in llm.call("status").out
 
 
 def test_sums_are_shown_where_no_cost_is_reported(llm: Llm) -> None:
@@ -56,8 +56,8 @@ def test_sums_are_shown_where_no_cost_is_reported(llm: Llm) -> None:
     llm.ids(3)
     ended = llm.run("--preset", "none", "--sum", "in=usage.input_tokens", "--sum", "ms=duration_ms", "--json-pick", "type=result")
     assert ended.code == 0 and ", in 33, ms 5502\n" in ended.err and "cost" not in ended.err
-    assert "  in 33, ms 5502\n" in llm.scratch.run("status").out.decode()
-    assert llm.scratch.status()["cost"]["sums"] == {"in": 33, "ms": 5502}
+    assert "  in 33, ms 5502\n" in llm.call("status").out
+    assert llm.status()["cost"]["sums"] == {"in": 33, "ms": 5502}
 
 
 def test_a_budget_that_is_used_up_needs_a_person(llm: Llm) -> None:
@@ -83,6 +83,13 @@ def test_a_budget_without_a_source_of_costs_is_refused(llm: Llm, budget: str, co
     assert refused.code == 2 and "--cost PATH" in refused.err and llm.calls() == []
     assert not (llm.scratch.path / ".resumectl").exists()
     assert llm.run(budget, "1", "--cost", "x", "--ok", "code:0", command=command).code == 0
+
+
+def test_a_budget_that_learns_no_cost_says_so(llm: Llm) -> None:
+    """A path that leads nowhere must not pass for a budget that is kept."""
+    llm.ids(2)
+    ended = llm.run("--max-cost", "0.01", "--cost", "nowhere")
+    assert ended.code == 0 and "cost unknown (2 said nothing)" in ended.err
 
 
 def test_the_start_lines_name_the_preset_and_what_of_it_counts(llm: Llm) -> None:
@@ -127,14 +134,14 @@ EACH = ["ok", "max-turns", "exec-error", "empty", "denied", "talks", "talks-fail
 
 def test_the_printed_flags_of_a_preset_give_the_same_verdicts(llm: Llm) -> None:
     """They can be pasted into a shell; `presets` names all there are."""
-    assert llm.scratch.run("presets").out.decode().split() == ["claude", "codex", "curl", "gemini", "llm", "opencode"]
-    printed = llm.scratch.run("presets", "claude").out.decode()
+    assert llm.call("presets").out.split() == ["claude", "codex", "curl", "gemini", "llm", "opencode"]
+    printed = llm.call("presets", "claude").out
     typed = shlex.split(printed, comments=True)
     assert "# json tests" in printed and "--cost" in typed
     llm.plan(**{id: [outcome] for id, outcome in zip(llm.ids(len(EACH)), EACH, strict=True)})
     assert llm.run().code == llm.run("--preset", "none", *typed, "--job", "typed").code == 75
     assert verdicts(llm, "claude") == verdicts(llm, "typed") and len(verdicts(llm, "typed")) == len(EACH)
-    costs = [llm.scratch.status("--job", job)["cost"] for job in ("claude", "typed")]
+    costs = [llm.status(job)["cost"] for job in ("claude", "typed")]
     assert costs[0] == costs[1]
 
 
@@ -143,7 +150,15 @@ def test_the_reset_time_of_a_stream_is_taken_from_its_event(llm: Llm) -> None:
     llm.ids(2)
     llm.plan(rest=[{"outcome": "limit-stream", "epoch": FAR, "result": "You've hit your limit"}])
     assert llm.run(command=STREAM).code == 75
-    assert llm.scratch.status()["resume_at"].startswith("2100-01-01T00:00:00")
+    assert llm.status()["resume_at"].startswith("2100-01-01T00:00:00")
+
+
+def test_a_reset_time_that_has_passed_is_not_given_as_one_to_come(llm: Llm) -> None:
+    """Services name stale ones."""
+    llm.ids(2)
+    llm.plan(rest=[{"outcome": "limit-legacy", "epoch": 1700000000}])
+    stopped = llm.run()
+    assert stopped.code == 75 and "which has passed" in stopped.err and "from now" not in stopped.err
 
 
 def test_an_output_that_a_pipe_would_cut_is_judged_and_kept_whole(llm: Llm) -> None:
@@ -151,7 +166,7 @@ def test_an_output_that_a_pipe_would_cut_is_judged_and_kept_whole(llm: Llm) -> N
     llm.ids(1)
     llm.plan(rest=["truncated"])
     ended = llm.run()
-    assert ended.code == 0 and len(ended.out) > 200_000 and ended.out == llm.scratch.run("results").out.decode()
+    assert ended.code == 0 and len(ended.out) > 200_000 and ended.out == llm.call("results").out
     cut = subprocess.run(CLAUDE, cwd=llm.scratch.path, env=llm.scratch.env, stdin=subprocess.DEVNULL, capture_output=True)
     assert cut.returncode == 0 and len(cut.stdout) == 65536
 
@@ -207,3 +222,12 @@ def test_a_dry_run_tells_of_all_that_would_run_after_a_limit(llm: Llm) -> None:
     assert llm.run().code == 75
     for options in ((), ("--rate", "1/h", "-j", "3")):
         assert "would start 3 items" in llm.run("--dry-run", *options).err
+
+
+def test_a_retry_that_starts_at_once_is_counted_once(llm: Llm) -> None:
+    """Its end and its next start may stand in one append; the counts add up all the same."""
+    llm.ids(3)
+    llm.plan(**{"item-0002": ["max-turns"] * 4 + ["ok"], "item-0003": ["overloaded", "ok"]})
+    ended = llm.run("--retries", "3", "--retry-delay", "0", "--retry-max-delay", "0")
+    assert ended.code == 1 and "2/3 done (0 resumed, 2 completed), 1 failed, cost" in ended.err
+    assert llm.counts() == {"done": 2, "failed": 1} and len(llm.calls()) == 1 + 4 + 2

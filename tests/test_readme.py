@@ -23,3 +23,14 @@ def test_the_shell_blocks_of_the_readme_run(scratch):
         ended = subprocess.run(["sh", "-euc", block], cwd=scratch.path, env=env, capture_output=True, text=True)
         assert ended.returncode == 0, f"{block}\n{ended.stdout}\n{ended.stderr}"
         assert "resumectl: " not in ended.stderr.replace("resumectl: this journal will be", "")
+
+
+def test_the_python_blocks_of_the_readme_run(scratch):
+    """As a library: each block marked `python` runs as it stands."""
+    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S)
+    assert blocks
+    for block in blocks:
+        ended = subprocess.run(
+            [sys.executable, "-c", block], cwd=scratch.path, env=scratch.env, capture_output=True, text=True
+        )
+        assert ended.returncode == 0, f"{block}\n{ended.stderr}"

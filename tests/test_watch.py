@@ -14,10 +14,10 @@ from faults import HOLD, opened
 from shell import Terminal
 
 from resumectl.disk import Disk
-from resumectl.follow import Tail
 from resumectl.journal import Journal
 from resumectl.lines import JournalError
 from resumectl.records import Record
+from resumectl.tail import Tail
 
 HIDE_CURSOR = b"\x1b[?25l"
 

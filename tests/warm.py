@@ -49,12 +49,18 @@ class Warm:
         )
         self._streams: tuple[Path, Path] | None = None
 
-    def start(self, words: list[str], cwd: Path, env: dict[str, str], stdin: str = "", **spy: Any) -> None:
-        """`resumectl WORDS…` in the background; `spy` is what a diskspy.Spy is made of."""
-        self._streams = cwd / "out", cwd / "err"
+    def start(
+        self, words: list[str], cwd: Path, env: dict[str, str], stdin: str = "", streams: Path | None = None, **spy: Any
+    ) -> None:
+        """`resumectl WORDS…` in the background; `spy` is what a diskspy.Spy is made of.
+
+        Its output goes to `out` and `err` in the directory `streams`, by default `cwd`.
+        """
+        place = streams or cwd
+        self._streams = place / "out", place / "err"
         for path in self._streams:
             path.write_bytes(b"")
-        request = {"words": words, "cwd": str(cwd), "env": env, "stdin": stdin}
+        request = {"words": words, "cwd": str(cwd), "env": env, "stdin": stdin, "streams": str(place)}
         request |= {"spy": {name: str(value) if isinstance(value, Path) else value for name, value in spy.items()}}
         assert self._server.stdin is not None
         self._server.stdin.write(json.dumps(request).encode() + b"\n")
@@ -136,7 +142,10 @@ def _serve_one(request: dict[str, Any]) -> int:
     pid = os.fork()
     if pid == 0:
         _become(**request)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    while True:  # an orphan that ends meanwhile is collected, as by an init
+        ended, status = os.waitpid(-1, 0)
+        if ended == pid:
+            return os.waitstatus_to_exitcode(status)
 
 
 def _reap() -> int:
@@ -148,11 +157,11 @@ def _reap() -> int:
         return count
 
 
-def _become(words: list[str], cwd: str, env: dict[str, str], stdin: str, spy: dict[str, Any]) -> None:
+def _become(words: list[str], cwd: str, env: dict[str, str], stdin: str, streams: str, spy: dict[str, Any]) -> None:
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    _redirect(stdin)
+    _redirect(stdin, streams)
     sys.argv = ["resumectl", *words]
     if spy:
         from diskspy import Spy
@@ -163,10 +172,11 @@ def _become(words: list[str], cwd: str, env: dict[str, str], stdin: str, spy: di
     main()
 
 
-def _redirect(stdin: str) -> None:
+def _redirect(stdin: str, streams: str) -> None:
     reader, writer = os.pipe()
-    os.write(writer, stdin.encode())
-    out, err = (os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for name in ("out", "err"))
+    os.write(writer, stdin.encode(errors="surrogateescape"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    out, err = (os.open(os.path.join(streams, name), flags, 0o600) for name in ("out", "err"))
     for new, old in ((reader, 0), (out, 1), (err, 2)):
         os.dup2(new, old)
     for fd in (reader, writer, out, err):

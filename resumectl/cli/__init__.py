@@ -49,7 +49,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         return app(list(arguments), prog_name="resumectl", standalone_mode=False) or 0
     except typer.TyperException as error:
-        message = error.format_message().rstrip(".")
+        message = " ".join(error.format_message().split()).rstrip(".")  # a choice is listed one a line
         return complain(f"{message[:1].lower()}{message[1:]}; see resumectl{_verb(arguments)} --help", 2)
     except Refusal as error:
         return complain(str(error), error.code)

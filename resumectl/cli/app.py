@@ -24,6 +24,12 @@ VERBS = {  # verb → its module here and its function there
     "results": "results.results",
     "reset": "reset.reset",
     "mark": "mark.mark",
+    "log": "log.log",
+    "explain": "explain.explain",
+    "check": "check.check",
+    "compact": "compact.compact",
+    "import": "import_.import_",
+    "export": "export.export",
     "path": "path.path",
     "presets": "presets.presets",
 }

@@ -115,7 +115,10 @@ def _resets(loop: Loop[Any]) -> str:
     when = loop.pacing.resume_at
     if loop.pacing.stop != "limit" or when is None:
         return ""
-    return f"; it resets at {clock(when)} ({duration(max(0.0, when - time.time()))} from now)"
+    left = when - time.time()
+    if left <= 0:
+        return f"; it was to reset at {clock(when)}, which has passed"
+    return f"; it resets at {clock(when)} ({duration(left)} from now)"
 
 
 def named(ids: Sequence[bytes]) -> str:

@@ -31,6 +31,13 @@ class Source:
     words: tuple[bytes, ...] | None = None
     kept: bool = False  # the copy of a list that was piped into an earlier run
 
+    def is_file(self, path: Path) -> bool:
+        """Whether the list is this very file."""
+        try:
+            return self.words is None and os.path.samestat(os.fstat(self.fd), os.stat(path))
+        except OSError:
+            return False
+
     def chunks(self) -> Iterator[bytes]:
         if self.words is not None:
             yield b"".join(word + b"\0" for word in self.words)
@@ -83,9 +90,15 @@ class Listing:
     Refusal at a record that is none, or when the file can't be read.
     """
 
-    def __init__(self, source: Source, format: Format, keep: Callable[[bytes], None] | None = None) -> None:
-        """`keep` is given the bytes as they were read."""
-        self._source, self._reader, self._keep = source, Reader(format), keep
+    def __init__(
+        self,
+        source: Source,
+        format: Format,
+        keep: Callable[[bytes], None] | None = None,
+        sift: Callable[[list[bytes]], list[int]] | None = None,
+    ) -> None:
+        """`keep` is given the bytes as they were read; `sift` as for a Reader."""
+        self._source, self._reader, self._keep = source, Reader(format, sift), keep
 
     @property
     def empty(self) -> int:

@@ -191,13 +191,16 @@ def run(
             archived(held)
         sealed = held.seal_open()
         pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        pacing.spending.wanted = how.rules.cost is not None
         if batched:
             pacing.room, pacing.weigh = argv_room(template, environ, stdin is not None)
         tally = Tally(spending=pacing.spending)
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
-        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, order)
+        admission: Admission[Any] = Admission(
+            admission_rules, held.ledger, pacing, tally, order if replay or keep_order else None
+        )
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):
             admission.claims = Claims(files)

@@ -45,7 +45,10 @@ def make_room(count: int) -> int:
 def take_all(held: Run, source: Source, format: Format, admission: Admission[Any]) -> None:
     """Read a regular file to its end, before anything starts: then the totals are known."""
     known = admission.ledger.known
-    listing = Listing(source, format, keep=None if source.named else held.keep_list)
+    copied = not source.named and not source.is_file(held.place.items)  # `< NAME.items` must not empty its own list
+    listing = Listing(
+        source, format, keep=held.keep_list if copied else None, sift=admission.sift if admission.hasty else None
+    )
     try:
         for item in listing:
             admission.take(item)
@@ -55,7 +58,7 @@ def take_all(held: Run, source: Source, format: Format, admission: Admission[Any
     tally.total, tally.empty = tally.listed, listing.empty
     tally.elsewhere = known - (tally.listed - tally.new)
     admission.pacing.close()
-    if not source.named:
+    if copied:
         held.sync_list()
 
 

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from ..disk import Disk
-from ..follow import Tail
 from ..ledger import Ledger
 from ..place import Place
 from ..snapshot import Snapshot, locked
+from ..tail import Tail
 from . import put_now
 
 if TYPE_CHECKING:
