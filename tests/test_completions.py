@@ -56,9 +56,10 @@ def test_a_value_behind_an_equals_sign_is_completed_too(jobs: Scratch, shell: st
 def test_failed_ids_are_offered_where_an_id_is_asked_for(jobs: Scratch, shell: str) -> None:
     """Those of the job that the line names, quoted so that the shell takes them as they are."""
     quoted = {r"f\ 1", r"f\$\(touch\ pwned\)", r"g\'q"} if shell != "fish" else {"f 1", "f$(touch pwned)", "g'q"}
-    for line in ("resumectl reset two --id ", "resumectl mark --job two done --id "):
-        assert set(offered(jobs, shell, line)) == quoted
-    assert started(jobs) == ["status --job two --failed"] * 2
+    lines = ("resumectl reset two --id ", "resumectl mark --job two done --id ", "resumectl explain --job two ")
+    for line in lines:
+        assert set(offered(jobs, shell, line)) == quoted, line
+    assert started(jobs) == ["status --job two --failed"] * len(lines)
     assert offered(jobs, shell, "resumectl reset one --id ") == []
     assert len(offered(jobs, shell, "resumectl results --journal .resumectl/two.jsonl --id g")) == 1
     assert not (jobs.path / "pwned").exists()

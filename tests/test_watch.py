@@ -47,6 +47,16 @@ def test_json_is_one_object_a_change(scratch: Scratch) -> None:
     assert refused.code == 2 and "--items" in refused.err
 
 
+def test_damage_is_named_and_the_rest_is_shown(scratch: Scratch) -> None:
+    """As by `status` itself."""
+    scratch.items("a", "b", "c")
+    scratch.run("run", "--items", "i", *APPEND)
+    text = scratch.journal().read_bytes()
+    scratch.journal().write_bytes(text.replace(b'{"t":"done","id":"a"', b'{"t":"done","id":"A"'))
+    looked = scratch.run("status", "--watch")
+    assert looked.code == 0 and b"2 done, 1 cut off" in looked.out and "line 4 (byte " in looked.err
+
+
 def test_on_a_terminal_it_stays_in_place_until_ctrl_c(scratch: Scratch) -> None:
     """The picture is drawn anew; the run goes on when the watcher leaves."""
     scratch.items("a", "b")

@@ -34,8 +34,8 @@ RUN_CODES: tuple[Row, ...] = (
     ("70", "a bug in resumectl"),
     ("74", "the journal or the kept output can't be made, locked or written"),
     ("75", "stopped early with work left: run it again"),
-    ("126, 127", "the command can't be executed, was not found: nothing ran"),
-    ("129, 130, 143, 141", "ended by HUP, INT, TERM, PIPE"),
+    ("126/127", "the command can't be executed, was not found: nothing ran"),
+    ("129/130/143/141", "ended by HUP, INT, TERM, PIPE"),
 )
 CODES: tuple[Row, ...] = (
     ("0", "done as asked"),

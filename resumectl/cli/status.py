@@ -85,9 +85,13 @@ def status(
         put("\n".join(_json(snapshot) if json else _lines(snapshot)))
         if survey is not None:
             _draw(survey, snapshot)
-        if snapshot.damage and not json:
-            tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
+        _tell_damage(snapshot, json)
     return 0 if complete or not check else 1
+
+
+def _tell_damage(snapshot: Snapshot, json: bool) -> None:
+    if snapshot.damage and not json:
+        tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
 
 
 def _watch(place: Place, items: str | None, json: bool, check: bool) -> int:
@@ -96,6 +100,7 @@ def _watch(place: Place, items: str | None, json: bool, check: bool) -> int:
     if items is not None:
         raise Refusal("--watch shows a run over its own list; leave out --items")
     last = watch(place, _lines, _json if json else _line)
+    _tell_damage(last, json)
     return 0 if last.state == "complete" or not check else 1
 
 
