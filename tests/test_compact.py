@@ -100,7 +100,7 @@ def folded(ledger: Ledger, catalogue: Catalogue) -> dict[str, Any]:
         "run": {name: value for name, value in ledger.run.items() if name not in listed},
         "end": {name: value for name, value in ledger.end.items() if name not in listed},
         "money": (spending.known, spending.reported, spending.unknown, spending.sums),
-        "journal": (ledger.past(), ledger.list_total, ledger.mean_seconds()),
+        "journal": (ledger.kept_end, ledger.limited, ledger.resume_at, ledger.list_total, ledger.mean_seconds()),
         "kept": [
             (id, entry.out, entry.err, entry.rc, entry.ms)
             for state in (State.DONE, State.FAILED)

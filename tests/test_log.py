@@ -174,3 +174,17 @@ def test_a_stranger_is_refused(quick: Quick) -> None:
     for more in ([], ["-f"]):
         refused = quick.run("log", "--journal", "x.jsonl", *more)
         assert refused.code == 2 and "not a resumectl journal" in refused.err
+
+
+def test_what_is_asked_of_one_item_is_not_led_astray_by_others(quick: Quick) -> None:
+    """Only lines that may speak of it are read: long ids, ids in each other's texts, ids that are no text."""
+    long, longer = "y" * 300, "y" * 400
+    quick.items("a", long, longer, b"\xff", 'q"\\')
+    quick.run("run", "--items", "i", "--", "sh", "-c", 'echo "a \\"a\\" q" >&2; exit 3', "_", "{}")
+    every = [json.loads(line) for line in quick.run("log", "--json").out.splitlines()]
+    for id, told in ("a", "a"), (long, long), (longer, longer), (b"\xff", {"b64": "/w=="}), ('q"\\', 'q"\\'):
+        log = quick.run("log", "--json", "--id", id)
+        assert [json.loads(line) for line in log.out.splitlines()] == [one for one in every if one.get("id") == told]
+        assert log.err == ""
+        explained = quick.run("explain", id)
+        assert explained.code == 0 and explained.err == "" and b"failed: exit 3" in explained.out
