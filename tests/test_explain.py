@@ -121,7 +121,7 @@ def test_which_job_is_meant_is_never_guessed(quick: Quick, verb: list[str]) -> N
 def test_each_command_has_a_help_with_an_example(quick: Quick, verb: list[str]) -> None:
     for word in "-h", "--help":
         told = quick.run(verb[0], word)
-        assert told.code == 0 and b"Example: resumectl" in told.out
+        assert told.code == 0 and b"Example:\n  resumectl" in told.out
 
 
 def test_export_has_a_row_for_each_item(quick: Quick) -> None:
