@@ -83,10 +83,10 @@ class Snapshot:
 
     def continuation(self) -> str | None:
         """The command line that goes on; None if there was no run, or its list was not read to the end."""
-        words, kept = self.arguments(), None
-        if not words or self.ledger.list_total is None:
+        words, kept, piped = self.arguments(), None, self.ledger.run.get("piped")
+        if not words or (piped and self.ledger.list_total is None):
             return None
-        if self.ledger.run.get("piped"):
+        if piped:
             kept = os.fsdecode(self.place.items)
         line = shlex.join(continuation(words, kept))
         return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"

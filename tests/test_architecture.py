@@ -9,17 +9,18 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "resumectl"
 FLOORS = {
-    0: {"disk", "records", "lines", "journal", "fence", "items", "stream", "place", "program", "shell", "words"},
-    1: {"spending", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets"},
+    0: {"disk", "records", "lines", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
+    1: {"spending", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
     2: {"failures", "catalogue", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
-    4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot"},
+    4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot", "database", "rows"},
     5: {"cli", "__main__"},
 }
 LIBRARIES = {
     "typer": {"cli"},
     "rich": {"bar"},
     "portalocker": {"disk"},
+    "sqlalchemy": {"database"},
     "orjson": {"batches", "papers", "records", "lines", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..items import Item
 from ..ledger import State
 from ..snapshot import Snapshot
 from . import Refusal
 from .checks import split_command
 from .lists import Listing, chosen_format, listed, open_list
+from .tables import open_source
 
 
 def last_options(snapshot: Snapshot) -> dict[str, Any]:
@@ -26,9 +28,12 @@ def last_options(snapshot: Snapshot) -> dict[str, Any]:
     return dict(command.make_context("run", arguments, resilient_parsing=True).params)
 
 
-def last_list(snapshot: Snapshot) -> Listing:
-    """The list of the last run: its file, or the copy of what was piped in; Refusal if it can't be read whole."""
+def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
+    """The list of the last run: its file, its table, or the copy of what was piped in; Refusal if it can't be read whole."""
     options = last_options(snapshot)
+    if options["table"] is not None:
+        source, format = open_source(options, snapshot.directory(), write=False)
+        return source.listing(format)
     path = options["items"]
     items = split_command(options["command"], path)[1]
     format = chosen_format(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,11 @@ class Source:
     named: bool
     whole: bool
     words: tuple[bytes, ...] | None = None
+    hint: str = ""  # what a later run needs besides
+
+    def listing(self, format: Format) -> Iterable[Item[Any]]:
+        """Every item, read now."""
+        return Listing(self, format)
 
     def chunks(self) -> Iterator[bytes]:
         if self.words is not None:

@@ -31,6 +31,7 @@ from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
+from . import tables as t
 from .checks import (
     argv_room,
     budgets_of,
@@ -58,6 +59,10 @@ def run(
     delimiter: o.Delimiter = None,
     format: o.ListFormat = FormatName.LINES,
     key: o.Key = None,
+    db: t.Db = None,
+    table: t.TableName = None,
+    where: t.Where = None,
+    done_column: t.DoneColumn = None,
     duplicates: o.Repeats = Duplicates.SKIP,
     replace: o.Replace = None,
     shell: o.Shell = False,
@@ -125,7 +130,9 @@ def run(
     """
     catch(interrupt)
     words, listed_items = split_command(command, items)
-    records = format is not FormatName.LINES
+    other = {"items": items, "words": listed_items, "format": format is not FormatName.LINES, "null": null}
+    tabled = t.wanted(db, table, where, done_column, key, **other, delimiter=delimiter, replay=replay)
+    records = tabled or format is not FormatName.LINES
     template, files = template_of(words, replace, shell, records, stdin is not None), files_of(out, err)
     own: dict[str, Any] = {
         "ok": ok or (),
@@ -146,8 +153,12 @@ def run(
         refuse_with_ungroup(
             how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
         )
-    written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
-    source = open_list(items) if listed_items is None else listed(listed_items)
+    if tabled:
+        row = {"db": db, "table": table, "key": key, "where": where, "done_column": done_column}
+        source, written = t.open_source(row, write=not dry_run)
+    else:
+        written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
+        source = open_list(items) if listed_items is None else listed(listed_items)
     name = program(template)
     executable = find(name, environ) if name is not None else None
     place = named_place(job, journal) or Place(
@@ -195,13 +206,15 @@ def run(
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
-        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, order)
+        marks = t.followed(source, order, inbox)
+        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, marks or order)
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):
             admission.claims = Claims(files)
         if source.whole:
             take_all(held, source, written, admission)
-        options = typed_options(command)
+        late, unnamed = t.count_rows(source, held, tally)
+        options = t.masked_words(typed_options(command)) if tabled else typed_options(command)
         held.heal()
         if outputs is not None:
             held.open_outputs(outputs, nameless=no_keep)
@@ -212,7 +225,7 @@ def run(
                 "cmd": [pack(word) for word in words],
                 "shell": shell,
                 "total": tally.total,
-                "new": tally.new if source.whole else None,
+                "new": tally.new if source.whole else unnamed,
                 "piped": not source.named,
                 "jobs": count,
                 "batch": batch,
@@ -222,6 +235,7 @@ def run(
             keep_fence=ignored,
         )
         admission.held.clear()
+        caught_up = t.catch_up(source, late, held)
         work = Command(
             template=template,
             environ={
@@ -246,15 +260,30 @@ def run(
         printer.start()
         for line in start_lines(held, admission, counts, source, template, new, written, risky):
             printer.say(line)
-        for line in how.lines(count):
+        for line in [*caught_up, *how.lines(count)]:
             printer.say(line)
         order.begin()
-        feed = None if source.whole else Feed(held, admission, Stream(source.fd, Reader(written), inbox))
+        feed = None
+        if not source.whole:
+            stream = t.rows(source, count * batch, inbox) or Stream(source.fd, Reader(written), inbox)
+            feed = Feed(held, admission, stream, copied=not source.named)
         crew = Threads(work, count, inbox)
         loop = Loop(
-            held, pacing, admission, crew, order, inbox, feed=feed, outputs=outputs, batched=batched, grace=grace
+            held,
+            pacing,
+            admission,
+            crew,
+            order,
+            inbox,
+            feed=feed,
+            outputs=outputs,
+            follower=marks,
+            batched=batched,
+            grace=grace,
         )
         catch(lambda number, _frame: inbox.put(Signal(number)))
+        if marks is not None:
+            marks.start()
         loop.go()
         return finish(loop, order, printer, inbox, options, command, source)
     finally:
