@@ -121,7 +121,7 @@ class Table:
     def tell_time(self, kind: sa.types.TypeEngine[Any]) -> None:
         """The done column has this type."""
         try:
-            python = kind.python_type
+            python = None if isinstance(kind, sa.types.NullType) else kind.python_type
         except NotImplementedError:
             python = None
         found = clock(python, getattr(kind, "timezone", False))
