@@ -30,6 +30,7 @@ PART = 500  # rows that one statement marks at most
 PAGE = 1000  # rows that are fetched at a time
 UNINDEXED = 10_000  # rows of a page where each page costs a sort of the table
 CONNECTING = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}  # libpq's
+LITE = frozenset({5, 6, 10, 13, 14})  # SQLite's: busy, locked, I/O error, full, can't be opened
 PASSING = frozenset({"08", "40", "53", "55", "57"})  # classes of SQLSTATE that another try may not meet again
 
 
@@ -282,7 +283,10 @@ def _passes(error: Exception) -> bool:
     state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
     if state is not None:
         return state[:2] in PASSING
-    return isinstance(error, exc.OperationalError | exc.InterfaceError) and "readonly" not in str(error.orig)
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in LITE
+    return isinstance(error, exc.OperationalError | exc.InterfaceError)
 
 
 def _reason(error: Exception, hidden: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ COUNTING = {
         "CREATE TRIGGER marked_{t} AFTER UPDATE OF processed_at ON {t} BEGIN UPDATE {t} SET marks = marks + 1 WHERE id = NEW.id; END",
     ),
     "postgresql": (
-        "CREATE OR REPLACE FUNCTION marked() RETURNS trigger AS $$BEGIN NEW.marks := OLD.marks + 1; RETURN NEW; END$$ LANGUAGE plpgsql",
-        "CREATE TRIGGER marked BEFORE UPDATE OF processed_at ON {t} FOR EACH ROW EXECUTE FUNCTION marked()",
+        "CREATE OR REPLACE FUNCTION marked_{t}() RETURNS trigger AS $$BEGIN NEW.marks := OLD.marks + 1; RETURN NEW; END$$ LANGUAGE plpgsql",
+        "CREATE TRIGGER marked BEFORE UPDATE OF processed_at ON {t} FOR EACH ROW EXECUTE FUNCTION marked_{t}()",
     ),
 }
 

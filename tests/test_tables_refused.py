@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from conftest import APPEND, Scratch
 from faults import bound, patched
 from postgres import PASSWORD, QUOTED, Server, free_port
 from shell import continued
-from tables import Base, needs, postgres_base, sqlite_base
+from tables import needs, postgres_base, sqlite_base
 
 TABLE = "CREATE TABLE jobs (id integer PRIMARY KEY, twice text, done text)"
 

@@ -174,6 +174,8 @@ def _become(words: list[str], cwd: str, env: dict[str, str], stdin: str, streams
     if spy:
         from diskspy import Spy
 
+        if spy.pop("database", False):
+            from dbspy import DatabaseSpy as Spy
         Spy(**spy).install()
     from resumectl.cli import main
 
