@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 HIDDEN = "***"
+HINT = "the password is not kept: set PGPASSWORD, or RESUMECTL_DB to the whole URL, before you continue"
 VARIABLE = "RESUMECTL_DB"
 _LOGIN = re.compile(r"(\w[\w+]*://[^:/]*:)([^@]*)(?=@)")  # cut as SQLAlchemy cuts it
 _QUERY = re.compile(r"(?i)([?&](?:password|sslpassword|passwd|pwd|odbc_connect)=)([^&]*)")

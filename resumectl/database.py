@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -184,7 +185,7 @@ class Table:
 
     def _do(self, action: Callable[[sa.Connection], T]) -> T:
         """One transaction, tried again for PATIENCE seconds while the database can't be reached."""
-        end, delay = time.monotonic() + PATIENCE, FIRST
+        end, delay = float("inf"), FIRST
         while True:
             try:
                 with self._engine.begin() as connection:
@@ -192,6 +193,7 @@ class Table:
                 self._lost = False
                 return found
             except exc.SQLAlchemyError as error:
+                end = min(end, time.monotonic() + PATIENCE)
                 if not (self.patient and _passes(error) and time.monotonic() + delay < end):
                     raise self._error(error) from None
                 if not self._lost:
@@ -217,7 +219,8 @@ def open_table(spec: Spec, directory: str = "", *, write: bool = True) -> Table:
         raise TableError("--table needs a database; name it with --db URL, or set RESUMECTL_DB", 2)
     try:
         engine = _engine(given, directory)
-        table, indexed, kind = _looked_at(engine, spec, f"table {spec.table} of {masked(given)}")
+        with warnings.catch_warnings(category=exc.SAWarning, action="ignore"):  # of types that SQLAlchemy does not know
+            table, indexed, kind = _looked_at(engine, spec, f"table {spec.table} of {masked(given)}")
     except (exc.SQLAlchemyError, ImportError, ValueError, TypeError) as error:
         advice = "install that driver" if isinstance(error, ImportError) else "check --db"
         raise TableError(f"{masked(given)}: {_reason(error, secrets(given))}; {advice}", 2) from None

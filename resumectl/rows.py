@@ -56,11 +56,11 @@ class Marks:
     It is also a witness of the list: a row that is read though its item is done is marked, too.
     """
 
-    def __init__(self, table: Table, order: Order, inbox: SimpleQueue[Any]) -> None:
-        self._table, self._order, self._inbox = table, order, inbox
+    def __init__(self, table: Table, order: Order, place: Place, inbox: SimpleQueue[Any]) -> None:
+        self._table, self._order, self._place, self._inbox = table, order, place, inbox
         self._queue: SimpleQueue[Sequence[Any] | None] = SimpleQueue()
         self._given = self._marked = 0
-        self.late: list[bytes] = []  # rows that were NULL though their items were done before
+        self._late: list[bytes] = []  # became NULL during this run though their items were done before
 
     def start(self) -> None:
         """Begin to mark what is given."""
@@ -78,7 +78,7 @@ class Marks:
 
     def resumed(self, item: Row) -> None:
         """The list has an item that is done."""
-        self.late.append(item.id)
+        self._late.append(item.id)
         self.done([item])
         self._order.resumed(item)
 
@@ -90,7 +90,8 @@ class Marks:
         """What the last lines of the run say of the table."""
         behind = self._given - self._marked
         left = f"{behind} done and not marked in {self._table.label}; the next run marks what the journal has as done"
-        return [left] if behind else []
+        late = [late_line(self._late, self._table, self._place)] if self._late else []
+        return [*late, left] if behind else late
 
     def _run(self) -> None:
         try:

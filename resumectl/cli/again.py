@@ -12,7 +12,6 @@ from ..snapshot import Snapshot
 from . import Refusal
 from .checks import split_command
 from .lists import Listing, chosen_format, listed, open_list
-from .tables import open_source
 
 
 def last_options(snapshot: Snapshot) -> dict[str, Any]:
@@ -32,6 +31,8 @@ def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
     """The list of the last run: its file, its table, or the copy of what was piped in; Refusal if it can't be read whole."""
     options = last_options(snapshot)
     if options["table"] is not None:
+        from .tables import open_source
+
         source, format = open_source(options, snapshot.directory(), write=False)
         return source.listing(format)
     path = options["items"]

@@ -166,7 +166,8 @@ def run(
     )
     refuse_a_twin(place, words, shell)
     count = slots(jobs)
-    admission_rules = admit.Rules(policy, failed, duplicates, max_attempts)
+    repeats = Duplicates.FAIL if tabled else duplicates  # SQLite tells 7 from '7'; a journal can't
+    admission_rules = admit.Rules(policy, failed, repeats, max_attempts)
     rhythm = Rhythm(rate or 0.0, retry_delay, retry_max_delay, on_limit is OnLimit.WAIT)
     budgets = budgets_of(how.rules, max_cost, max_total_cost)
     pacing_policy = Policy(
@@ -206,7 +207,7 @@ def run(
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
-        marks = t.followed(source, order, inbox)
+        marks = t.followed(source, order, place, inbox)
         admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, marks or order)
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):

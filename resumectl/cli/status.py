@@ -9,6 +9,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from ..address import HIDDEN, HINT
 from ..ledger import State
 from ..report import items as counted
 from ..report import money
@@ -107,6 +108,9 @@ def _print(snapshot: Snapshot) -> None:
     if fields["resume_at"]:
         put(f"  resets   {fields['resume_at']}")
     if fields["command"] and fields["state"] == "stopped":
-        put(f"  continue {snapshot.continuation() or 'by piping the list into the same command again'}")
+        go_on = snapshot.continuation() or "by piping the list into the same command again"
+        put(f"  continue {go_on}")
+        if f":{HIDDEN}@" in go_on:
+            put(f"           ({HINT})")
     if snapshot.damage:
         tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")

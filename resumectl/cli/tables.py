@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..address import masked
+from ..address import HINT, masked
 from ..items import Format, Item
 from ..order import Order
+from ..place import Place
 from ..run import Run
 from ..stream import Asked
 from ..tally import Tally
@@ -45,7 +46,6 @@ DoneColumn = Annotated[
         "--done-column", metavar="COLUMN", help="NULL until the row is done, then the time (UTC).", rich_help_panel=LIST
     ),
 ]
-HINT = "the password is not kept: set PGPASSWORD, or RESUMECTL_DB to the whole URL, before you continue"
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ def catch_up(source: Source, late: Sequence[tuple[bytes, Any]], held: Run) -> li
     return [late_line([id for id, _ in late], source.table, held.place)] if late else []
 
 
-def followed(source: Source, order: Order, inbox: SimpleQueue[Any]) -> Marks | None:
+def followed(source: Source, order: Order, place: Place, inbox: SimpleQueue[Any]) -> Marks | None:
     """Who marks the rows; None if the list is no table."""
     if not isinstance(source, TableSource):
         return None
     from ..rows import Marks
 
-    return Marks(source.table, order, inbox)
+    return Marks(source.table, order, place, inbox)
 
 
 def rows(source: Source, most: int, inbox: SimpleQueue[Any]) -> Asked | None:
