@@ -104,7 +104,7 @@ def test_rows_that_end_while_others_are_marked_are_marked_together() -> None:
     marks.close()
     table.go.put(None)
     assert inbox.get() == Followed()
-    assert sum(table.calls, []) == [1, 2, 3, 4, 5] and len(table.calls) <= 2 and marks.lines() == []
+    assert [key for keys in table.calls for key in keys] == [1, 2, 3, 4, 5] and len(table.calls) <= 2 and marks.lines() == []
 
 
 def test_rows_that_were_processed_before_can_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
