@@ -1,23 +1,50 @@
 VENV ?= .venv
 PYTHON = $(VENV)/bin/python
+READY = $(VENV)/ready
+PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: test check mutants lint demo clean
+.PHONY: test check mutants powercut bench lint demo completions man install uninstall clean
 
-test: $(VENV)/ready       ## the quick tests, under three minutes
-	$(PYTHON) -m pytest
+test: $(READY)       ## the quick tests, under three minutes on two cores
+	$(PYTHON) -m pytest -n 2
 
-check: $(VENV)/ready lint ## everything, the slow tests too
-	$(PYTHON) -m pytest -m "not mutants"
+check: $(READY) lint ## everything but the mutants: the slow tests and the power cuts too
+	$(PYTHON) -m pytest -n 2 -m "not mutants"
 
-mutants: $(VENV)/ready    ## seeded faults in the protocol: each must be caught
-	$(PYTHON) -m pytest -m mutants
+mutants: $(READY)    ## seeded faults in the protocol: each must be caught
+	$(PYTHON) -m pytest -n 2 -m mutants
 
-lint: $(VENV)/ready
+powercut: $(READY)   ## cut the power of a file system of its own; root only
+	$(PYTHON) -m pytest -m powercut
+
+bench: $(READY)      ## against xargs, GNU parallel and grep, as ratios
+	$(PYTHON) tests/bench/bench.py $(BENCH)
+
+lint: $(READY)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/mypy
 
-demo: $(VENV)/ready       ## a run that is killed, and goes on
+demo: $(READY)            ## a run that is killed, and goes on
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh tests/demo.sh
+
+completions: $(READY)     ## written anew from the commands; kept in the repository
+	$(PYTHON) -m resumectl.cli.completions completions
+
+man: $(READY)             ## build/resumectl.1, from what --help says
+	mkdir -p build
+	$(PYTHON) -m resumectl.cli.manual >build/resumectl.1
+
+install: man              ## the completions and the manual page; the program comes with pip
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(SHARE)/man/man1
+	install -m 644 completions/resumectl.bash $(SHARE)/bash-completion/completions/resumectl
+	install -m 644 completions/_resumectl $(SHARE)/zsh/site-functions/_resumectl
+	install -m 644 completions/resumectl.fish $(SHARE)/fish/vendor_completions.d/resumectl.fish
+	install -m 644 build/resumectl.1 $(SHARE)/man/man1/resumectl.1
+
+uninstall:
+	rm -f $(SHARE)/bash-completion/completions/resumectl $(SHARE)/zsh/site-functions/_resumectl
+	rm -f $(SHARE)/fish/vendor_completions.d/resumectl.fish $(SHARE)/man/man1/resumectl.1
 
 $(VENV)/ready: pyproject.toml
 	python3 -m venv $(VENV)

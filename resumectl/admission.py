@@ -93,6 +93,20 @@ class Admission(Generic[T]):
             return self._start(item)
         self._known(item, state, self.ledger.standing(item.id))
 
+    @property
+    def hasty(self) -> bool:
+        """Whether items that are done may be counted by the lot: nobody looks at each of them."""
+        return self.witness is None and self.claims is None
+
+    def sift(self, ids: list[bytes]) -> list[int]:
+        """Count those of some ids that are done and met for the first time; the places of the others."""
+        rest = self.ledger.sift(ids)
+        done = len(ids) - len(rest)
+        self.tally.listed += done
+        self.tally.resumed += done
+        self.tally.states[State.DONE] += done
+        return rest
+
     def _duplicate(self, item: Item[T]) -> None:
         self.tally.duplicates += 1
         if self.rules.duplicates is Duplicates.FAIL:

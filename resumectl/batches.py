@@ -37,6 +37,7 @@ T = TypeVar("T")
 Key = str | bytes | int
 Result = Mapping[str, Any]
 Handler = Callable[[list[T]], Any]
+DONE = Verdict(Kind.DONE)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class _Call(Generic[T]):
     def go(self, on_progress: Callable[[Progress], None] | None, known: int | None) -> Summary:
         """Run it all; `known` is the number of items where they can be counted beforehand."""
         inbox: SimpleQueue[Any] = SimpleQueue()
-        feed: Pull[T] = Pull(self._run, self._admission, self._items)
+        feed: Pull[T] = Pull(self._run, self._admission, self._items, inbox)
         if known is not None:
             feed.all()
         outputs = Outputs(self._run.disk, self._run.place.out, sync=self._run.journal.sync == "full")
@@ -193,29 +194,29 @@ class _Work(Generic[T]):
         batch = [item.value for item in job.items]
         try:
             given = asyncio.run(self._handler(batch)) if self._coroutine else self._handler(batch)
-            found = _told(given, job)
+            if given is True:
+                return Outcome(job, DONE, time.perf_counter() - began, out=Text(b""))
+            found = _told(given)
         except Exception as error:
             if self._on_error is not None:
                 self._on_error(error, batch)
             verdict = Verdict(Kind.FAILED, "error", f"{type(error).__name__}: {error}")
             return Outcome(job, verdict, time.perf_counter() - began)
-        if note := strangers({id: Verdict(Kind.DONE) for id in found}, job.ids):
+        if note := strangers(dict.fromkeys(found, DONE), job.ids):
             warnings.warn(note, RuntimeWarning, stacklevel=2)
         told = {id: _judge(result) for id, result in found.items()}
         each = {id: Text(_kept(found[id])) for id in job.ids if id in found}
         seconds = time.perf_counter() - began
-        return Outcome(job, Verdict(Kind.DONE), seconds, results=verdicts(Verdict(Kind.DONE), told, job.ids), each=each)
+        return Outcome(job, DONE, seconds, results=verdicts(DONE, told, job.ids), each=each)
 
 
-def _told(given: Any, job: Job[Any]) -> dict[bytes, Result | None]:
-    """The results by id; None stands for a bare done.  TypeError for anything that is no result."""
-    if given is True:
-        return dict.fromkeys(job.ids)
+def _told(given: Any) -> dict[bytes, Result]:
+    """The results by id.  TypeError for anything that is no result."""
     if inspect.iscoroutine(given):
         given.close()
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise TypeError(f"the handler gave {type(given).__name__}; it must give one mapping an item, or True")
-    found: dict[bytes, Result | None] = {}
+    found: dict[bytes, Result] = {}
     for result in given:
         if not isinstance(result, Mapping):
             raise TypeError(f"the handler gave a {type(result).__name__} among its results; each must be a mapping")
@@ -226,17 +227,16 @@ def _told(given: Any, job: Job[Any]) -> dict[bytes, Result | None]:
     return found
 
 
-def _judge(result: Result | None) -> Verdict:
-    status = "done" if result is None else result.get("status", "done")
+def _judge(result: Result) -> Verdict:
+    status = result.get("status", "done")
     if status == "done":
-        return Verdict(Kind.DONE)
-    assert result is not None
+        return DONE
     return Verdict(Kind.FAILED, "error", str(result.get("error") or f"status {status}"))
 
 
-def _kept(result: Result | None) -> bytes:
-    """A result as JSON, as far as it can be written so; a bare done keeps nothing."""
-    return b"" if result is None else orjson.dumps(dict(result), default=str, option=orjson.OPT_NON_STR_KEYS) + b"\n"
+def _kept(result: Result) -> bytes:
+    """A result as JSON, as far as it can be written so."""
+    return orjson.dumps(dict(result), default=str, option=orjson.OPT_NON_STR_KEYS) + b"\n"
 
 
 def _own_key(item: Any) -> Key:

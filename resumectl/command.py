@@ -20,7 +20,7 @@ from .files import FileTemplate, PartFile
 from .items import record
 from .job import Job, Outcome
 from .outputs import Spool, caught
-from .papers import Papers, results, strangers
+from .papers import Papers, results, shared_out, strangers
 from .place import Place
 from .program import Unusable, find
 from .template import Template, Values, quote_command
@@ -86,6 +86,7 @@ class Command:
     ) -> tuple[dict[bytes, Verdict], str]:
         """The verdicts on a batch's items, and a note on what was reported beside them."""
         told = papers.told() if self.batch_results != "exit" else {}
+        whole = shared_out(whole, len(job.items))
         found = results(whole, told, job.ids) if self.batch_results != "exit" else dict.fromkeys(job.ids, whole)
         for one in job.singles() if self.verify is not None else ():
             if (verdict := found[one.ids[0]]).kind is Kind.DONE:
@@ -201,7 +202,9 @@ class Command:
         return _held(f"--verify: {verdict.text}, so whether the effect is in place is unknown")
 
     def _argv(self, job: Job[Any]) -> list[bytes]:
-        return self.template.batch_argv(job.ids, job.slot) if job.batch else self.template.argv(self._values(job))
+        if job.batch:
+            return self.template.batch_argv(job.ids, job.slot, append=not self.stdin)
+        return self.template.argv(self._values(job))
 
     def _batch_environ(self, job: Job[Any], papers: Papers) -> dict[bytes, bytes]:
         """A batch's environment: where its items and its report are; what is one item's own is not there."""

@@ -63,25 +63,34 @@ class Ends(Generic[T]):
         if outcome.job.check:
             return self._checked(outcome)
         self._pacing.freed(outcome.seconds)
-        results, again = {}, set()
+        results, again = dict(outcome.results), set()
+        said: set[str] = set()
         for item in outcome.job.items:
-            verdict, more = self._ended(item, outcome, now)
-            results[item.id] = verdict
+            verdict = outcome.of(item.id)
+            echo = verdict.why in said and verdict.why != "error"
+            said.add(verdict.why)
+            if verdict.kind is Kind.DONE:
+                self._pacing.passed(item.id, verdict, echo=echo)
+                continue
+            results[item.id], more = self._ended(item, verdict, outcome.seconds, now, echo=echo)
             if more:
                 again.add(item.id)
         self._arrived.append(replace(outcome, results=results, again=frozenset(again)))
         return []
 
-    def _ended(self, item: Item[T], outcome: Outcome[T], now: Moment) -> tuple[Verdict, bool]:
+    def _ended(
+        self, item: Item[T], verdict: Verdict, seconds: float, now: Moment, *, echo: bool
+    ) -> tuple[Verdict, bool]:
+        """`echo`: another item of its start has ended in this way, for the same reason."""
         standing = self._run.ledger.standing(item.id)
         return self._pacing.ended(
             item,
-            outcome.of(item.id),
-            outcome.seconds,
+            verdict,
+            seconds,
             now,
             failures=standing.failures,
             last=self._admission.last_attempt(standing),
-            alone=len(outcome.job.items) == 1,
+            echo=echo,
         )
 
     def _checked(self, outcome: Outcome[T]) -> list[Record]:
@@ -141,7 +150,7 @@ class Ends(Generic[T]):
             for id in outcome.job.ids:
                 self._count(id, outcome.of(id))
             self._show.outcome(outcome, *streams(outcome, self._outputs, places))
-            if outcome.job.batch:
+            if outcome.job.batch and outcome.job.keys:  # a handler gets neither keys nor papers
                 Papers(self._run.place, outcome.job.uuid).remove()
         self._kept.clear()
 

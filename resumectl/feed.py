@@ -38,10 +38,11 @@ def ended(run: Run, tally: Tally) -> Record:
 
 
 class Pull(Generic[T]):
-    """Takes items from an iterator of the caller's, as slots become free."""
+    """Takes items from an iterator of the caller's when slots are free, and not before: it may wait as
+    long as it likes, and what has ended is recorded by then."""
 
-    def __init__(self, run: Run, admission: Admission[T], items: Iterator[Item[T]]) -> None:
-        self._run, self._admission, self._items = run, admission, items
+    def __init__(self, run: Run, admission: Admission[T], items: Iterator[Item[T]], inbox: SimpleQueue[Any]) -> None:
+        self._run, self._admission, self._items, self._inbox = run, admission, items, inbox
 
     def all(self) -> None:
         """Take the whole list at once, before the run has begun."""
@@ -52,7 +53,9 @@ class Pull(Generic[T]):
 
     def want(self) -> list[Record]:
         pacing = self._admission.pacing
-        while pacing.hungry:
+        if pacing.wants(0):
+            self._inbox.put(None)  # there may be something to start: turn again
+        while pacing.wants(0):
             item = next(self._items, None)
             if item is None:
                 pacing.close()
@@ -77,7 +80,7 @@ class Feed(Generic[T]):
 
     def want(self) -> list[Record]:
         """Ask for more if the queue has room for it."""
-        if self._stream is not None and self._admission.pacing.hungry:
+        if self._stream is not None and self._admission.pacing.wants(1):
             self._stream.more()
         return []
 
@@ -93,7 +96,7 @@ class Feed(Generic[T]):
         if self._copied:
             self._run.keep_list(chunk.raw)
         tally.empty = self._stream.empty
-        error = chunk.error or self._admit(chunk)
+        error = self._admit(chunk) or chunk.error
         if not error and not chunk.end:
             return []
         self._stream = None

@@ -16,6 +16,7 @@ from .outputs import Spool
 from .template import Hole, Template, Values
 from .template import compile as compile_template
 
+PART = ".part"
 LONGEST = 200  # bytes of a name that an id may fill; file systems take 255
 _UNSAFE = re.compile(rb"[\x00-\x1f\x7f/%]")
 
@@ -64,10 +65,19 @@ class Claims:
         """The path of this item's that another item has already; its paths are its own from now on."""
         values = Values(item.id, item.index, 0, item.id.hex(), 0, item.value)  # the id for its key: as unique
         for path in [file.path(values) for file in self._files]:
-            if path in self._paths:
+            if any(name in self._paths for name in _alike(path)):
                 return path
             self._paths.add(path)
         return None
+
+
+def _alike(path: Path) -> tuple[Path, ...]:
+    """Whose files may not stand beside this one: its own, and those that are written under the other's name first."""
+    return path, _part(path), *((path.with_suffix(""),) if path.suffix == PART else ())
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(path.name + PART)
 
 
 def safe(value: bytes) -> bytes:
@@ -89,7 +99,7 @@ class PartFile(Spool):
     def __init__(self, path: Path, disk: Disk) -> None:
         """Makes the folders.  Raises OSError."""
         self.path, self._disk = path, disk
-        self._part = path.with_name(path.name + ".part")
+        self._part = _part(path)
         os.makedirs(path.parent, exist_ok=True)
         super().__init__(os.open(self._part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666))
 

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 Fields = Mapping[str, object]
@@ -83,9 +83,9 @@ class Reader:
     it (this call does, if there is no item before it). Items and error are the same for every cut into chunks.
     """
 
-    def __init__(self, format: Format) -> None:
-        self.empty = 0
-        self.error: ListError | None = None
+    def __init__(self, format: Format, sift: Callable[[list[bytes]], Iterable[int]] | None = None) -> None:
+        """`sift` may say, of a list without records, which of some ids are worth an Item (by their places)."""
+        self.empty, self._sift, self.error = 0, sift, cast(ListError | None, None)
         self._format = format
         self._count = 0
         self._tail: list[bytes] = []  # of the unfinished entry; joined once, so a long one is not copied per chunk
@@ -129,7 +129,8 @@ class Reader:
         full = [entry for entry in entries if entry]
         self.empty += len(entries) - len(full)
         start, self._count = self._count + 1, self._count + len(full)
-        return [Item(id, None, index) for index, id in enumerate(full, start)]
+        places = range(len(full)) if self._sift is None else self._sift(full)
+        return [Item(full[at], None, start + at) for at in places]
 
     def _records(self, found: Iterable[Found]) -> list[Item[Fields | None]]:
         items: list[Item[Fields | None]] = []
@@ -292,6 +293,6 @@ def _readable(text: str) -> str:
 
 
 def _spelled(value: object) -> object:
-    if isinstance(value, str) and _readable(value) != value:
-        value = value.encode("utf-8", "surrogateescape")
-    return {"b64": b64encode(value).decode()} if isinstance(value, bytes) else value
+    odd = isinstance(value, str) and _readable(value) != value
+    raw = str(value).encode("utf-8", "surrogateescape") if odd else value
+    return {"b64": b64encode(raw).decode()} if isinstance(raw, bytes) else raw

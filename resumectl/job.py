@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from .items import Item
@@ -15,7 +16,7 @@ T = TypeVar("T")
 Caught = Spool | Text  # what a start has printed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job(Generic[T]):
     """The items of one start, each with its attempt and idempotency key; a check starts no attempt."""
 
@@ -27,9 +28,9 @@ class Job(Generic[T]):
     check: bool = False
     batch: bool = False  # its items are handed over as a list, even if there is only one
 
-    @property
+    @cached_property
     def ids(self) -> tuple[bytes, ...]:
-        return tuple(item.id for item in self.items)
+        return tuple([item.id for item in self.items])
 
     def singles(self) -> Iterator[Job[T]]:
         """A job for each of its items alone."""
@@ -139,17 +140,23 @@ class Show(Protocol):
 
 def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) -> Iterator[Record]:
     """The lines that end the attempts of a start, one an item; where its streams are kept, empty if they are not."""
-    for at, (id, attempt) in enumerate(zip(outcome.job.ids, outcome.job.attempts, strict=True)):
-        rest = _fields(outcome, outcome.of(id), run)
-        mine = (places[at], None) if outcome.each and places else tuple(places)
-        rest |= {name: where.field() for name, where in zip(("out", "err"), mine, strict=False) if where is not None}
-        yield Record(outcome.of(id).kind.value, (id,), (attempt,), rest)
+    job, own, last = outcome.job, outcome.each and places, None
+    for at, (id, attempt) in enumerate(zip(job.ids, job.attempts, strict=True)):
+        verdict = outcome.of(id)
+        if own or verdict is not last:
+            last, kind = verdict, verdict.kind.value
+            rest = _fields(outcome, verdict, run)
+            rest |= _where((places[at], None) if own else places)
+        yield Record(kind, (id,), (attempt,), rest)
+
+
+def _where(places: Sequence[Kept | None]) -> dict[str, Any]:
+    return {name: where.field() for name, where in zip(("out", "err"), places, strict=False) if where is not None}
 
 
 def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]:
-    """A batch's cost is shared out evenly, so that sums over lines are sums over starts."""
     rest: dict[str, Any] = {}
-    ended, share = outcome.ended, len(outcome.job.items)
+    ended = outcome.ended
     if verdict.kind is Kind.CUT_OFF:
         rest["run"] = run
     if ended is not None:
@@ -162,11 +169,9 @@ def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]
     if verdict.source is not None:
         rest["source"] = verdict.source
     if verdict.cost is not None:
-        rest["cost"] = verdict.cost / share
+        rest["cost"] = verdict.cost
     if verdict.sums:
-        rest["sums"] = (
-            {name: amount / share for name, amount in verdict.sums.items()} if share > 1 else dict(verdict.sums)
-        )
+        rest["sums"] = dict(verdict.sums)
     if verdict.text and verdict.kind is not Kind.DONE:
         rest["text"] = verdict.text
     return rest

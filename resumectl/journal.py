@@ -10,8 +10,10 @@ import os
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -19,8 +21,10 @@ import orjson
 from . import __version__
 from .disk import APPEND, Disk, write_all, write_new
 from .lines import VERSION, JournalError, Text, read
+from .plain import Row
 from .records import Record, encode, seal, stamp
 
+PART = 4096  # lines that are written at a time
 SEAL = b"\n\n"  # behind a stump: two, so that no flipped bit can join it with the line that follows
 
 
@@ -41,13 +45,13 @@ class Journal:
         self._suspect = False  # a sync failed: what it covered may be lost behind our back
         self._looked = 0.0  # monotonic seconds
 
-    def load(self, enter: Callable[[Record], None]) -> None:
-        """Read the whole file, if there is one, giving each record to `enter`."""
+    def load(self, enter: Callable[[Record], None], plain: Callable[[list[Row]], None] | None = None) -> None:
+        """Read the whole file, if there is one, giving each record to `enter`, plain lines in bulk to `plain`."""
         if not self.disk.exists(self.path):
             return
         self._fd = self.disk.open(self.path, APPEND & ~os.O_CREAT)
         if self.disk.size(self._fd):
-            for record in read(self.path, self.disk, self._fd, self.text):
+            for record in read(self.path, self.disk, self._fd, self.text, plain):
                 enter(record)
         self._size = self.text.size
 
@@ -194,6 +198,41 @@ class Journal:
         self.disk.sync_dir(self.path.parent)
         self._suspect = False
         self._unsynced.clear()
+
+    def replace(self, records: Iterable[Record], keep: Path) -> None:
+        """Put a file with the same header and these records in the place of the old one, which stays at `keep`.
+
+        Raises OSError, JournalError 74; if the new file can't be written, the old one is in its place.
+        """
+        self.look()
+        fresh = self.path.with_name(self.path.name + ".new")
+        fd = self.disk.open(fresh, APPEND | os.O_TRUNC)
+        text = Text(self.path, self.text.header, self.text.seed)
+        try:
+            for part in self._anew(records, text):
+                write_all(self.disk, fd, part)
+            self.disk.sync(fd)
+            self.disk.link(self.path, keep)
+            self.disk.rename(fresh, self.path)
+        except BaseException:
+            self.disk.close(fd)
+            with suppress(OSError):
+                self.disk.unlink(fresh)
+            raise
+        self.close()
+        self._fd, self._size, self.text = fd, text.size, text
+        self.disk.sync_dir(self.path.parent)
+
+    @staticmethod
+    def _anew(records: Iterable[Record], text: Text) -> Iterator[bytes]:
+        """The lines of a new file, some at a time; `text` counts them."""
+        header = {name: value for name, value in text.header.items() if name != "c"}
+        lines, source, at = [seal(orjson.dumps(header)[:-1], 0)], iter(records), stamp()
+        while lines:
+            data = b"".join(lines)
+            text.lines, text.size = text.lines + len(lines), text.size + len(data)
+            yield data
+            lines = [encode(record, text.seed, at) for record in islice(source, PART)]
 
     def look(self) -> None:
         """Notice another writer: a size that is not ours, or another file at the path."""

@@ -6,7 +6,7 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from .disk import READ, Disk
+from .plain import FRAME, Row, runs
 from .records import TAIL, Decoder, Record, intact
 
 VERSION = 1
@@ -37,6 +38,7 @@ class Text:
     header: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     lines: int = 0
+    byte: int = 0  # where the last line begins
     size: int = 0
     whole: bool = True  # the last byte is a newline (or the file is empty)
     empty: int = 0  # lines that hold nothing, or nothing but NULs
@@ -48,15 +50,17 @@ class Text:
 
     def damage(self) -> JournalError | None:
         """The first bad line that no crash explains, as an error of code 65, or None."""
+        spot = next(self.damages(), None)
+        return JournalError(f"{self.path}: line {spot[0]} (byte {spot[1]}) is damaged", 65) if spot else None
+
+    def damages(self) -> Iterator[tuple[int, int]]:
+        """The line and byte of each bad line that no crash explains."""
         above = [spot for spot in self.bad if spot[0] < self.barrier]
-        below = [spot for spot in self.bad if spot[0] > self.barrier]
-        if len(above) > self.said:
-            return self._damaged(*above[self.said])
-        if not self.anywhere:
-            for spot in below:
-                if self.good - spot[2] > self.reach:
-                    return self._damaged(*spot)
-        return None
+        for line, byte, _ in above[self.said :]:
+            yield line, byte
+        for line, byte, good in self.bad[len(above) :]:
+            if not self.anywhere and self.good - good > self.reach:
+                yield line, byte
 
     @property
     def good(self) -> int:
@@ -67,9 +71,6 @@ class Text:
         """Note that the present line, which begins at `byte`, is bad."""
         good = NEVER if fused(line, self.seed) else self.good - 1
         self.bad.append((self.lines, byte, good))
-
-    def _damaged(self, line: int, byte: int, _good: int) -> JournalError:
-        return JournalError(f"{self.path}: line {line} (byte {byte}) is damaged", 65)
 
     def pass_barrier(self, record: Record) -> None:
         self.barrier, self.said = self.lines, record.rest["bad"]
@@ -103,8 +104,18 @@ def read_header(path: Path, line: bytes) -> dict[str, Any]:
     return header
 
 
-def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text | None = None) -> Iterator[Record]:
+def read(
+    path: Path,
+    disk: Disk | None = None,
+    fd: int | None = None,
+    text: Text | None = None,
+    plain: Callable[[list[Row]], None] | None = None,
+    only: Callable[[bytes], bool] | None = None,
+) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
+
+    With `plain` the plain lines go there in bulk, before the record that follows them.
+    Lines of which `only` says no are judged by their checksum, and left out.
 
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
@@ -112,45 +123,98 @@ def read(path: Path, disk: Disk | None = None, fd: int | None = None, text: Text
     text = text if text is not None else Text(path)
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        yield from _records(text, _lines(disk, opened, text))
+        chunks = _chunks(disk, opened, text)
+        if only is None:
+            yield from _records(text, chunks, plain)
+        else:
+            yield from decoded(text, _split(chunks), Decoder(), only)
     finally:
         if fd is None:
             disk.close(opened)
 
 
-def _lines(disk: Disk, fd: int, text: Text, chunk: int = 1 << 22) -> Iterator[tuple[int, bytes]]:
-    """Each line with the offset of its first byte; the last one even without a newline."""
+def _chunks(disk: Disk, fd: int, text: Text, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, many at a time, with the offset of their first byte; at the end the line that lacks its newline."""
     rest, start = b"", 0
-    while piece := disk.read(fd, chunk, text.size):
+    while piece := disk.read(fd, size, text.size):
         text.size += len(piece)
-        *whole, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
-        for line in whole:
-            yield start, line
-            start += len(line) + 1
+        whole, newline, rest = (rest + piece).rpartition(b"\n")
+        if newline:
+            yield start, whole + newline
+            start += len(whole) + 1
     text.whole = not rest
     if rest:
         yield start, rest
 
 
-def _records(text: Text, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+def _records(
+    text: Text, chunks: Iterator[tuple[int, bytes]], plain: Callable[[list[Row]], None] | None
+) -> Iterator[Record]:
     decoder = Decoder()
+    for byte, chunk in chunks:
+        if plain is None or not text.lines or not chunk.endswith(b"\n"):
+            for line in chunk.removesuffix(b"\n").split(b"\n"):
+                yield from _record(text, decoder, byte, line)
+                byte += len(line) + 1
+            continue
+        for size, rows, odd in runs(chunk, text.seed):
+            if rows:
+                text.lines += len(rows)
+                plain(rows)
+            byte += size
+            if odd is not None:
+                yield from _record(text, decoder, byte - len(odd) - 1, odd)
+            else:
+                text.byte = byte - len(rows[-1][0]) - FRAME
+
+
+def _split(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    for byte, chunk in chunks:
+        for line in chunk.removesuffix(b"\n").split(b"\n"):
+            yield byte, line
+            byte += len(line) + 1
+
+
+def of_types(*types: str) -> Callable[[bytes], bool]:
+    """For `only`: the lines that begin as records of these types do."""
+    heads = tuple(b'{"t":"%s",' % one.encode() for one in types)
+    return lambda line: line.startswith(heads)
+
+
+def decoded(
+    text: Text,
+    lines: Iterable[tuple[int, bytes]],
+    decoder: Decoder,
+    only: Callable[[bytes], bool] | None = None,
+) -> Iterator[Record]:
+    """The records of some lines, each with the byte at which it begins; `text` and `decoder` know those before."""
     for byte, line in lines:
-        text.lines += 1
-        if text.lines == 1:
-            text.header = read_header(text.path, line)
-            text.seed = zlib.crc32(text.header["jid"].encode())
-            continue
-        line = line.lstrip(b"\0")
-        if not line:
-            text.empty += 1
-            continue
-        try:
-            if not intact(line, text.seed):
-                raise ValueError
-            record = decoder.record(line)
-        except (ValueError, KeyError, TypeError):
-            text.spoil(byte, line)
-            continue
-        if "bad" in record.rest:
-            text.pass_barrier(record)
-        yield record
+        yield from _record(text, decoder, byte, line, only)
+
+
+def _record(
+    text: Text, decoder: Decoder, byte: int, line: bytes, only: Callable[[bytes], bool] | None = None
+) -> Iterator[Record]:
+    """The record of one line, if it is one."""
+    text.lines += 1
+    text.byte = byte
+    if text.lines == 1:
+        text.header = read_header(text.path, line)
+        text.seed = zlib.crc32(text.header["jid"].encode())
+        return
+    line = line.lstrip(b"\0")
+    if not line:
+        text.empty += 1
+        return
+    try:
+        if not intact(line, text.seed):
+            raise ValueError
+        if only is not None and not only(line):
+            return
+        record = decoder.record(line)
+    except (ValueError, KeyError, TypeError):
+        text.spoil(byte, line)
+        return
+    if "bad" in record.rest:
+        text.pass_barrier(record)
+    yield record

@@ -113,9 +113,10 @@ class Loop(Generic[T]):
     def _start(self, job: Job[T]) -> None:
         """Its `started` is durable."""
         if not job.check:
+            now = time.monotonic()
             for id in job.ids:
                 self.tally.move(self.run.ledger.state(id), State.CUT_OFF)
-                self.tally.running[id] = time.monotonic()
+                self.tally.running[id] = now
             self.run.ledger.enter(job.started())
         self.crew.start(job)
 

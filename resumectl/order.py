@@ -32,6 +32,7 @@ class Order:
         self._ready: dict[int, list[Held]] = {}
         self._over: set[int] = set()
         self._open = False
+        self._replayed: set[int] = set()  # where in the kept output what was printed again lies: a batch's only once
 
     def begin(self) -> None:
         """The first lines have been said: from now on output may be printed."""
@@ -56,7 +57,8 @@ class Order:
         span = self._shelf.get(entry.out) if entry is not None else None
         if span is None:
             self.missing.append(item.id)
-        elif span.where.length:
+        elif span.where.length and span.where.offset not in self._replayed:
+            self._replayed.add(span.where.offset)
             self._expected.append(item.index)
             self._put(item.index, (item.id, span, None), final=True)
 

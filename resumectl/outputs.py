@@ -150,6 +150,11 @@ class Span:
     def pieces(self) -> Iterator[bytes]:
         return _pieces(self._fd, self.where.offset, self.where.length)
 
+    def tail(self, length: int) -> bytes:
+        """The last `length` bytes."""
+        skip = max(0, self.where.length - length)
+        return b"".join(_pieces(self._fd, self.where.offset + skip, self.where.length - skip))
+
     def intact(self) -> bool:
         """Whether the bytes are there and are the ones that were kept."""
         crc = length = 0

@@ -98,14 +98,10 @@ class Pacing(Generic[T]):
         """Whether anything that was read still waits for its start."""
         return bool(self._first or self._last or self._retries)
 
-    @property
-    def hungry(self) -> bool:
-        """Whether more of the list is wanted: one item ahead of the free slots."""
-        return (
-            not self.closed
-            and self.stop is None
-            and len(self._first) <= (self.slots - self.running) * self.policy.batch
-        )
+    def wants(self, ahead: int) -> bool:
+        """Whether more of the list is wanted, for the free slots and so many starts more."""
+        free = self.slots - self.running + ahead
+        return not self.closed and self.stop is None and len(self._first) < free * self.policy.batch
 
     def close(self, why: str | None = None, text: str = "") -> None:
         """The list is at its end; with a reason, its rest can't be read and the run stops when this part is through."""
@@ -168,7 +164,7 @@ class Pacing(Generic[T]):
             self._seconds += seconds
 
     def _ready(self, now: Moment) -> bool:
-        return self._due(now) or bool(self._first) or (self.closed and bool(self._last))
+        return bool(self._first) or self._due(now) or (self.closed and bool(self._last))
 
     def _due(self, now: Moment) -> bool:
         return bool(self._retries) and self._retries[0][0] <= now.mono
@@ -221,28 +217,37 @@ class Pacing(Generic[T]):
         *,
         failures: int = 0,
         last: bool = False,
-        alone: bool = True,
+        echo: bool = False,
     ) -> Ending:
         """An attempt of an item has ended: what is to be recorded of it.  `freed` tells of its start.
 
         `failures` is how often the item had failed before, `last` that it may have no
-        further attempt, `alone` that no other item shared its start.
+        further attempt, `echo` that this end of its start was told for another of its items.
         """
-        start = self._starts.pop(item.id)
+        if verdict.kind is Kind.DONE:
+            self.passed(item.id, verdict, echo=echo)
+            return Ending(verdict)
+        self._starts.pop(item.id)
         if verdict.why != "stop":
             self.spending.add(verdict.cost, verdict.sums)
         if verdict.kind is Kind.UNCHARGED:
-            verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures)
+            verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures, echo)
             if verdict.kind is Kind.UNCHARGED:
                 return Ending(verdict, again=self.stop is None)
-        if verdict.kind is Kind.FAILED and not alone:
+        if verdict.kind is Kind.FAILED:
             self.alone(item.id)
         self.throttle.answered()
-        if verdict.kind is Kind.DONE:
-            self._passed = max(self._passed, start)
+        return Ending(
+            verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last, echo)
+        )
+
+    def passed(self, id: bytes, verdict: Verdict, *, echo: bool = False) -> None:
+        """An attempt of an item has ended well."""
+        self._passed = max(self._passed, self._starts.pop(id))
+        self.spending.add(verdict.cost, verdict.sums)
+        if not echo:
             self._failures.passed()
             self.throttle.passed()
-        return Ending(verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last))
 
     def checked(self, item: Item[T]) -> None:
         """A cut-off check has ended; it is no attempt."""
@@ -250,12 +255,14 @@ class Pacing(Generic[T]):
         self._started -= 1
         self._starts.pop(item.id)
 
-    def _uncharged(self, item: Item[T], verdict: Verdict, now: Moment, began: float, failures: int) -> Verdict:
+    def _uncharged(
+        self, item: Item[T], verdict: Verdict, now: Moment, began: float, failures: int, echo: bool
+    ) -> Verdict:
         if verdict.why == "halt":
             self.halt("halt", verdict.text)
         elif verdict.why == "spawn":
             self.halt("vanished", verdict.text)
-        elif verdict.why == "slow" and not self.throttle.slowed(now, began):
+        elif verdict.why == "slow" and (echo or not self.throttle.slowed(now, began)):
             self.defer(item, failures)
         elif verdict.why in ("slow", "limit"):
             return self._limit(item, verdict, now, failures)
@@ -280,13 +287,13 @@ class Pacing(Generic[T]):
         until, limit = self.throttle.until, self.policy.max_time
         return limit is not None and until is not None and until - now.wall > self._began.mono + limit - now.mono
 
-    def _failed(self, item: Item[T], verdict: Verdict, now: Moment, failures: int, last: bool) -> bool:
+    def _failed(self, item: Item[T], verdict: Verdict, now: Moment, failures: int, last: bool, echo: bool) -> bool:
         """Queue a retry (True), or count the failure."""
         tries = self._tries.get(item.id, 0)
         if verdict.retry and not last and tries < self.policy.retries:
             self._tries[item.id] = tries + 1
             heapq.heappush(self._retries, (self.throttle.retry_at(now, tries), self._next(), item))
             return True
-        if why := self._failures.add(verdict.text, first=failures == tries):
+        if why := self._failures.add(verdict.text, first=failures == tries and not echo):
             self.halt("failures", why)
         return False

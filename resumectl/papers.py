@@ -7,6 +7,7 @@ what a killed one had reported.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,9 @@ from .place import Place
 from .records import pack, unpack
 from .verdict import Kind, Verdict
 
+_NAME = re.compile(
+    r"\.(batch|report)\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)  # behind the job's; another job may look alike
 FOREIGN = 5  # how many ids that are not in the batch are named
 
 
@@ -65,12 +69,9 @@ class Papers:
 
 def leftovers(place: Place) -> Iterator[Path]:
     """The papers that killed runs have left."""
-    for kind in ("batch", "report"):
-        yield from place.journal.parent.glob(f"{_escaped(place.job)}.{kind}.*")
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+    for path in place.journal.parent.glob("*"):
+        if path.name.startswith(place.job) and _NAME.fullmatch(path.name, len(place.job)):
+            yield path
 
 
 def _line(item: Item[Any], key: str, attempt: int) -> bytes:
@@ -93,10 +94,16 @@ def _word(line: bytes) -> Iterator[tuple[bytes, Verdict]]:
         yield name, Verdict(Kind.FAILED, "error", text if isinstance(text, str) else orjson.dumps(text).decode())
 
 
+def shared_out(whole: Verdict, count: int) -> Verdict:
+    """A batch's verdict as one of its items has it: costs are shared out, so that sums over items are sums over starts."""
+    cost = None if whole.cost is None else whole.cost / count
+    return replace(whole, cost=cost, sums={name: amount / count for name, amount in whole.sums.items()})
+
+
 def results(whole: Verdict, told: dict[bytes, Verdict], ids: Iterable[bytes]) -> dict[bytes, Verdict]:
     """The verdict on each item: the command's own word, else not reported, or what stopped the whole."""
     missing = whole
-    if whole.kind in (Kind.DONE, Kind.FAILED):
+    if whole.kind in (Kind.DONE, Kind.FAILED) and whole.why != "spawn":
         reason = f" ({whole.text})" if whole.kind is Kind.FAILED and whole.text else ""
         missing = Verdict(
             Kind.FAILED, "not-reported", f"not reported by its batch{reason}", cost=whole.cost, sums=whole.sums

@@ -7,8 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from .disk import Disk, make_directory, sync_name, write_new
+import orjson
+
+from .disk import READ, Disk, make_directory, read_all, sync_name, write_new
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}\Z")
 DIRECTORY = ".resumectl"
@@ -58,6 +61,19 @@ class Place:
         ignore = self.journal.parent / ".gitignore"
         if self.own and not disk.exists(ignore):
             write_new(disk, ignore, b"*\n")
+
+
+def holder(place: Place, disk: Disk) -> dict[str, Any]:
+    """The note of whoever holds (or last held) the lock; empty if there is none to read."""
+    try:
+        fd = disk.open(place.lock, READ)
+        try:
+            note = orjson.loads(read_all(disk, fd))
+        finally:
+            disk.close(fd)
+    except (OSError, ValueError):
+        return {}
+    return note if isinstance(note, dict) and {"pid", "host", "start"} <= note.keys() else {}
 
 
 def absolute(path: str) -> Path:

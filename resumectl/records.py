@@ -10,7 +10,7 @@ import base64
 import hashlib
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ import orjson
 LONG = 256  # bytes: a longer id is written whole by its `started`, then as a hash
 TAIL = 16  # bytes of `,"c":"xxxxxxxx"}`
 ENDS = frozenset({"done", "failed", "cut_off", "uncharged", "held"})
+_OF_ITEMS = tuple(
+    b'{"t":"%s"' % t for t in (b"started", b"done", b"failed", b"cut_off", b"uncharged", b"held", b"reset")
+)
 ALONE = frozenset({"attempts", "cut-off"})  # a `held` for these ends no attempt
 
 
@@ -69,14 +72,14 @@ def intact(line: bytes, seed: int) -> bool:
 
 def encode(record: Record, seed: int, at: str) -> bytes:
     """The line of a record: `t`, ids, attempts, the rest in order, `at`, the CRC."""
-    head: dict[str, Any] = {"t": record.t}
-    if len(record.ids) > 1:
-        head["ids"], head["a"] = [pack(id) for id in record.ids], list(record.attempts)
-    elif record.ids:
-        head["id"] = _id_value(record)
-        if record.attempts:
-            head["a"] = record.attempts[0]
-    head.update(record.rest)
+    t, ids, attempts, rest = record
+    head: dict[str, Any]
+    if len(ids) > 1:
+        head = {"t": t, "ids": [pack(id) for id in ids], "a": list(attempts), **rest}
+    elif attempts:
+        head = {"t": t, "id": _id_value(record), "a": attempts[0], **rest}
+    else:
+        head = {"t": t, "id": _id_value(record), **rest} if ids else {"t": t, **rest}
     head.setdefault("at", at)
     return seal(orjson.dumps(head)[:-1], seed)
 
@@ -86,6 +89,21 @@ def _id_value(record: Record) -> Any:
     if len(id) <= LONG or record.t not in ENDS or "by" in record.rest:
         return pack(id)
     return pack(id) if record.t == "held" and record.rest.get("why") in ALONE else {"h": digest(id)}
+
+
+def about(ids: Collection[bytes]) -> Callable[[bytes], bool]:
+    """A quick look at a line: False only if it speaks of none of these ids and of no run as a whole.
+
+    The whole ids that later hashes stand for are let through too.
+    """
+    names = [orjson.dumps(pack(id)) for id in ids] + [digest(id).encode() for id in ids if len(id) > LONG]
+
+    def may_be(line: bytes) -> bool:
+        if not line.startswith(_OF_ITEMS) or (len(line) > LONG and line.startswith(_OF_ITEMS[0])):
+            return True
+        return any(name in line for name in names)
+
+    return may_be
 
 
 class Decoder:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from .job import Outcome
 from .ledger import State
 from .spending import Spending
-from .tally import Tally
-from .verdict import Kind
 from .words import duration, shown
+
+if TYPE_CHECKING:  # `status` needs none of them, and its start-up is felt
+    from .job import Outcome
+    from .tally import Tally
+    from .verdict import Kind
 
 WORDS = {State.DONE: "done", State.CUT_OFF: "cut off", State.FAILED: "failed", State.PARKED: "parked", State.NEW: "new"}
 
@@ -84,6 +87,8 @@ def pace(tally: Tally) -> str:
 
 def ended_lines(outcome: Outcome[object]) -> Iterator[str]:
     """What is said of items that did not end well: one line for each reason, naming the first."""
+    from .verdict import Kind
+
     words = {Kind.FAILED: "failed", Kind.CUT_OFF: "cut off", Kind.HELD: "held", Kind.UNCHARGED: "not now"}
     groups: dict[tuple[Kind, str, str], list[bytes]] = {}
     for id in outcome.job.ids:

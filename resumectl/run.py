@@ -6,26 +6,27 @@ nothing is written before everything that could refuse the run has been asked.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
 from . import __version__
-from .disk import READ, Busy, Disk, exclusive, read_all, write_all
+from .disk import Busy, Disk, exclusive, write_all
 from .fence import Fence, Orphans, ask
 from .journal import Journal
 from .ledger import Ledger
 from .lines import JournalError
 from .outputs import Outputs
 from .papers import Papers, leftovers
-from .place import Place
+from .place import Place, holder
 from .records import Record, stamp
 from .verdict import Kind, Verdict
 
@@ -75,13 +76,19 @@ class Run:
 
         def enter(record: Record) -> None:
             self.ledger.enter(record)
-            if also is not None:
-                also(record)
+            assert also is not None
+            also(record)
 
+        gc.disable()  # a million small objects, none of them in a circle
         try:
-            self.journal.load(enter if also is not None else self.ledger.enter)
+            if also is not None:
+                self.journal.load(enter)
+            else:
+                self.journal.load(self.ledger.enter, self.ledger.enter_plain)
         except OSError as error:
             raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
+        finally:
+            gc.enable()
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
             raise JournalError(
@@ -178,7 +185,7 @@ class Run:
         """
         if not self.journal.exists:
             return []
-        kept = self._unused(f"{self.place.journal.name}.bak-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        kept = self._backup()
         namespace = namespace or self.journal.namespace
 
         def swap() -> None:
@@ -188,6 +195,18 @@ class Run:
         self._guard(swap)
         self.ledger, self.number = Ledger(), 0
         return [kept, *self._archive_others(kept.name.removeprefix(self.place.journal.name))]
+
+    def compact(self, records: Iterable[Record]) -> Path:
+        """Put these records, which say the same in fewer lines, in the place of all; return where the old file is now.
+
+        What they name of `NAME.out` stays where it is.
+        """
+        kept = self._backup()
+        self._guard(lambda: self.journal.replace(records, kept))
+        return kept
+
+    def _backup(self) -> Path:
+        return self._unused(f"{self.place.journal.name}.bak-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
 
     def _archive_others(self, suffix: str) -> list[Path]:
         """The journal has been replaced: what its records named goes with the old one."""
@@ -234,19 +253,6 @@ def key_for(namespace: uuid.UUID, id: bytes) -> str:
     name = hashlib.sha1(namespace.bytes + id, usedforsecurity=False).hexdigest()
     variant = "89ab"[int(name[16], 16) & 3]
     return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{variant}{name[17:20]}-{name[20:32]}"
-
-
-def holder(place: Place, disk: Disk) -> dict[str, Any]:
-    """The note of whoever holds (or last held) the lock; empty if there is none to read."""
-    try:
-        fd = disk.open(place.lock, READ)
-        try:
-            note = orjson.loads(read_all(disk, fd))
-        finally:
-            disk.close(fd)
-    except (OSError, ValueError):
-        return {}
-    return note if isinstance(note, dict) and {"pid", "host", "start"} <= note.keys() else {}
 
 
 def boot() -> str:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import time
+import uuid
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
 from .disk import Disk
 from .ledger import Ledger, State
-from .lines import JournalError, Text, read
-from .place import Place
+from .lines import JournalError, Text, of_types, read
+from .place import NAME, Place, directory, holder
 from .records import Record, unpack
-from .run import holder
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
+LIST = frozenset({"--items", "--arg-file", "-a"})
+RUNS = of_types("run", "list", "end")  # the records that tell of runs, not of items
 
 
 class Snapshot:
@@ -27,7 +30,13 @@ class Snapshot:
         self.place, self.ledger, self.text, self.running = place, ledger, text, running
         self.damage: JournalError | None = text.damage()
         self._open = set(ledger.open_items()) if running else set()
-        self._counts = self._over_journal()
+        self.counts = self._over_journal()
+        self.compared: tuple[int, int] | None = None  # ids of the list in the journal, ids of the journal not in it
+
+    @property
+    def namespace(self) -> uuid.UUID:
+        """The namespace in which every idempotency key of this journal is made."""
+        return uuid.UUID(self.text.header["ns"])
 
     def state_of(self, id: bytes) -> State | None:
         """The state of an id; None while it runs."""
@@ -41,15 +50,18 @@ class Snapshot:
     def count_over(self, ids: Iterable[bytes]) -> None:
         """Count over a list from now on; an id that stands in it twice counts once."""
         counts, running = dict.fromkeys(State, 0), 0
+        known, named = self.ledger.known, 0
         for id in ids:
             if self.ledger.enlist(id) is None:
                 continue
+            named += self.ledger.named(id)
             state = self.state_of(id)
             if state is None:
                 running += 1
             else:
                 counts[state] += 1
-        self._counts = self._named(counts, running)
+        self.counts = self._named(counts, running)
+        self.compared = (named, known - named)
 
     def _named(self, counts: dict[State, int], running: int) -> dict[str, int]:
         named = {
@@ -67,7 +79,7 @@ class Snapshot:
         if self.running:
             return "running"
         known = self.ledger.list_total is not None or not self.ledger.run
-        return "complete" if known and self._counts["total"] == self._counts["done"] else "stopped"
+        return "complete" if known and self.counts["total"] == self.counts["done"] else "stopped"
 
     def command(self) -> list[bytes]:
         """The command of the last run, empty if there was none."""
@@ -83,12 +95,12 @@ class Snapshot:
 
     def continuation(self) -> str | None:
         """The command line that goes on; None if there was no run, or its list was not read to the end."""
-        words, kept, piped = self.arguments(), None, self.ledger.run.get("piped")
+        words, piped = self.arguments(), self.ledger.run.get("piped")
         if not words or (piped and self.ledger.list_total is None):
             return None
         if piped:
-            kept = os.fsdecode(self.place.items)
-        line = shlex.join(continuation(words, kept))
+            return shlex.join(resumption(self.place))
+        line = shlex.join(continuation(words))
         return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"
 
     def rate(self) -> float | None:
@@ -101,7 +113,7 @@ class Snapshot:
     def fields(self) -> dict[str, Any]:
         """What `status --json` prints."""
         rate = self.rate()
-        left = self._counts["new"] + self._counts["running"] + self._counts["cut_off"]
+        left = self.counts["new"] + self.counts["running"] + self.counts["cut_off"]
         end = self.ledger.end if not self.running else {}
         return {
             "schema": SCHEMA,
@@ -110,7 +122,7 @@ class Snapshot:
             "state": self.state,
             "reason": end.get("why"),
             "resume_at": self.ledger.resume_at,
-            "counts": self._counts,
+            "counts": self.counts,
             "cost": {
                 "total": self.ledger.spending.total,
                 "mean": self.ledger.spending.mean,
@@ -130,15 +142,18 @@ def printable(text: str) -> str:
     return os.fsencode(text).decode(errors="backslashreplace")
 
 
-def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot:
-    """Read a job's journal, giving each record to `also` too.
+def take(
+    place: Place, also: Callable[[Record], None] | None = None, only: Callable[[bytes], bool] | None = None
+) -> Snapshot:
+    """Read a job's journal, giving each record to `also` too; with `only`, it knows no more than the lines that this lets through.
 
     Raises JournalError (no journal of ours, newer, header damaged).
     """
     disk, ledger, text = Disk(), Ledger(), Text(place.journal)
-    running = _locked(place, disk)
+    running = locked(place, disk)
     try:
-        for record in read(place.journal, disk, text=text):
+        plain = ledger.enter_plain if also is None and only is None else None
+        for record in read(place.journal, disk, text=text, plain=plain, only=only):
             ledger.enter(record)
             if also is not None:
                 also(record)
@@ -147,32 +162,37 @@ def take(place: Place, also: Callable[[Record], None] | None = None) -> Snapshot
     return Snapshot(place, ledger, text, running)
 
 
-def _locked(place: Place, disk: Disk) -> bool:
+def locked(place: Place, disk: Disk) -> bool:
     """Whether a run holds the lock; ours lasts for the length of this call."""
     try:
         fd = disk.open(place.lock, os.O_RDWR)
     except OSError:
         return False
     try:
-        return not disk.lock(fd)
+        return disk.held(fd)
     except OSError:
         return False
     finally:
         disk.close(fd)
 
 
-def continuation(arguments: list[str], kept: str | None) -> list[str]:
-    """The words that go on where a run stopped, from what it was called with after `run`.
+def continuation(arguments: list[str]) -> list[str]:
+    """The words that go on where a run stopped, from what it was called with after `run`."""
+    return ["resumectl", "run", *without(arguments, ONE_SHOT, frozenset({"--failed"}))]
 
-    `kept` is the copy of a list that was piped in, in whose place it is read.
-    """
+
+def resumption(place: Place) -> list[str]:
+    """The words that go on where a run stopped whose list was kept, in any directory."""
+    by_name = place.journal == directory(os.environ) / f"{place.job}.jsonl" and NAME.match(place.job)
+    return ["resumectl", "resume", *([place.job] if by_name else ["--journal", os.fsdecode(place.journal)])]
+
+
+def without(arguments: list[str], flags: AbstractSet[str], valued: AbstractSet[str]) -> list[str]:
+    """The words after `run` without some options, of which the `valued` ones take a value."""
     end = arguments.index("--")
-    gone = {"--failed"} if kept is None else {"--failed", "--items", "--arg-file", "-a"}
     options, skip = [], False
     for word in arguments[:end]:
-        if not skip and word not in ONE_SHOT and word.partition("=")[0] not in gone:
+        if not skip and word not in flags and word.partition("=")[0] not in valued:
             options.append(word)
-        skip = word in gone
-    if kept is not None:
-        options += ["--items", kept]  # the last one counts
-    return ["resumectl", "run", *options, *arguments[end:]]
+        skip = not skip and word in valued
+    return [*options, *arguments[end:]]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from .records import Record
 
 
-@dataclass
+@dataclass(slots=True)
 class Spending:
     """Reported costs and named sums; an attempt that reports no cost counts as the mean of those that do."""
 
@@ -25,6 +28,31 @@ class Spending:
             self.reported += 1
         for name, amount in sums.items():
             self.sums[name] = self.sums.get(name, 0.0) + amount
+
+    def take(self, record: Record) -> None:
+        """What a record says that an attempt cost; one of which a crash left no end may have cost something too."""
+        rest = record.rest
+        if rest.get("by") == "compact":
+            self._take_all(rest)
+        elif ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
+            self.add(rest.get("cost"), rest.get("sums") or {})
+
+    def _take_all(self, rest: Mapping[str, Any]) -> None:
+        """All attempts of an item, as `fields` gave them to compact."""
+        self.known += rest.get("cost", 0.0)
+        self.reported += rest.get("costs", int("cost" in rest))
+        self.unknown += rest.get("unknown", 0)
+        for name, amount in (rest.get("sums") or {}).items():
+            self.sums[name] = self.sums.get(name, 0.0) + amount
+
+    def fields(self) -> dict[str, Any]:
+        """As one record has it that stands for several attempts."""
+        found: dict[str, Any] = {"cost": self.known} if self.reported else {}
+        if self.reported > 1:
+            found["costs"] = self.reported
+        if self.unknown:
+            found["unknown"] = self.unknown
+        return found | ({"sums": self.sums} if self.sums else {})
 
     @property
     def told(self) -> bool:

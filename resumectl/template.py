@@ -90,8 +90,9 @@ class Template:
             argv.append(quoted(values.id) if self.shell else values.id)
         return [b"/bin/sh", b"-c", b" ".join(argv)] if self.shell else argv
 
-    def batch_argv(self, ids: Sequence[bytes], slot: int = 0) -> list[bytes]:
-        """The words for several items: `{}` as a word of its own becomes all the ids. Ask `batch_error` first."""
+    def batch_argv(self, ids: Sequence[bytes], slot: int = 0, *, append: bool = True) -> list[bytes]:
+        """The words for several items: `{}` as a word of its own becomes all the ids, which are appended where there
+        is none. Ask `batch_error` first."""
         values, listed = Values(b"", 0, slot, "", 0), [quoted(id) for id in ids] if self.shell else list(ids)
         argv: list[bytes] = []
         for word in self.words:
@@ -102,9 +103,13 @@ class Template:
                 argv += listed
             else:
                 argv.append(word if isinstance(word, bytes) else _filled(word, values, False))
-        if not any(_is_id(hole) for word in self.words for hole in _holes(word)):
+        if append and not self.places(False):
             argv += listed
         return [b"/bin/sh", b"-c", b" ".join(argv)] if self.shell else argv
+
+    def places(self, append: bool = True) -> int:
+        """How many times the ids stand among the words of a batch."""
+        return sum(_is_id(hole) for word in self.words for hole in _holes(word)) or append
 
     def batch_error(self) -> str | None:
         """Why this command cannot take several items at once, or None."""

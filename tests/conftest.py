@@ -159,6 +159,31 @@ def warms() -> Iterator[list[Warm]]:
         warm.close()
 
 
+class Quick(Scratch):
+    """A Scratch whose `run` costs no start of an interpreter; its stdin is empty."""
+
+    def __init__(self, path: Path, warm: Warm) -> None:
+        super().__init__(path)
+        self._warm = warm
+
+    def run(self, *words: str | bytes, stdin: bytes | int = b"", **options: Any) -> Result:
+        env = {**self.env, **options.pop("env", {})}
+        assert not stdin and not options
+        self._warm.start([os.fsdecode(word) for word in words], self.path, env)
+        ended = self._warm.wait()
+        return Result(ended.code, (self.path / "out").read_bytes(), ended.err)
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warms: list[Warm]) -> Any:
+    """A Quick in a new directory."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    place = Quick(tmp_path / "work", warms[0])
+    yield place
+    place.close()
+
+
 @pytest.fixture
 def ram(tmp_path: Path) -> Iterator[Path]:
     """A new directory in memory where there is one, so that a sync costs nothing."""
@@ -200,3 +225,19 @@ def llm(scratch: Scratch, warms: list[Warm]) -> Any:
     from llm import Llm
 
     return Llm(scratch, warms[0])
+
+
+@pytest.fixture
+def batches(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Batch commands in a Scratch, run from a warm interpreter."""
+    from batches import Batches
+
+    return Batches(scratch, warms[0])
+
+
+@pytest.fixture
+def kept(scratch: Scratch, warms: list[Warm]) -> Any:
+    """Commands that print in a Scratch, run from a warm interpreter."""
+    from kept import Kept
+
+    return Kept(scratch, warms[0])

@@ -9,19 +9,19 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "resumectl"
 FLOORS = {
-    0: {"disk", "records", "lines", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
-    1: {"spending", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
-    2: {"failures", "catalogue", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "loop", "interrupts", "feed"},
+    0: {"disk", "plain", "records", "lines", "follow", "tail", "foreign", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
+    1: {"spending", "standing", "ledger", "accounts", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
+    2: {"failures", "catalogue", "survey", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "compaction", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
-    4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot", "database", "rows"},
+    4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot", "events", "inspection", "forecast", "database", "rows"},
     5: {"cli", "__main__"},
 }
 LIBRARIES = {
     "typer": {"cli"},
-    "rich": {"bar"},
+    "rich": {"bar", "picture"},
     "portalocker": {"disk"},
     "sqlalchemy": {"database"},
-    "orjson": {"batches", "papers", "records", "lines", "journal", "run", "items", "evidence", "when", "template", "cli"},
+    "orjson": {"accounts", "batches", "place", "events", "foreign", "papers", "records", "lines", "follow", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)

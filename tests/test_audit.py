@@ -54,11 +54,12 @@ SCENES = [
     Scene(("mark", "failed", "--id", "b", "--job", JOB)),
     Scene(("reset", JOB, "--id", "b", "--yes")),
     Scene(("reset", JOB, "--purge", "--yes")),
+    Scene(("compact", JOB)),
 ]
 
 
 def test_every_change_to_the_files_of_a_job_is_an_operation_of_its_disk(ram, warms):
-    """Runs from a file and from a stream, recovery, a rewrite after a failed sync, --fresh, mark, reset."""
+    """Runs from a file and from a stream, recovery, a rewrite after a failed sync, --fresh, mark, reset, compact."""
 
     def audit(warm: Warm, scene: Scene) -> None:
         history = prepared(ram / str(SCENES.index(scene)), warm, scene)

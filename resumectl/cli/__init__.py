@@ -9,9 +9,6 @@ import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from ..lines import JournalError
-from ..program import Unusable
-
 
 class Refusal(Exception):
     """What was asked for is not done; `code` is the exit code (2: usage)."""
@@ -52,23 +49,35 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         return app(list(arguments), prog_name="resumectl", standalone_mode=False) or 0
     except typer.TyperException as error:
-        message = error.format_message().rstrip(".")
+        message = " ".join(error.format_message().split()).rstrip(".")  # a choice is listed one a line
         return complain(f"{message[:1].lower()}{message[1:]}; see resumectl{_verb(arguments)} --help", 2)
-    except (Refusal, Unusable, JournalError) as error:
+    except Refusal as error:
         return complain(str(error), error.code)
     except typer.Abort:
         return complain("nothing was done; answer y, or use --yes", 1)
     except BrokenPipeError:
         return 128 + signal.SIGPIPE
-    except Exception:
-        import traceback
+    except Exception as error:
+        return _failed(error)
 
-        traceback.print_exc()
-        return complain("this is a bug in resumectl; please report it with the lines above", 70)
+
+def _failed(error: Exception) -> int:
+    """What could not be done, or a bug.  Who succeeds needs none of these modules."""
+    import traceback
+
+    from ..lines import JournalError
+    from ..program import Unusable
+
+    if isinstance(error, JournalError | Unusable):
+        return complain(str(error), error.code)
+    traceback.print_exception(error)
+    return complain("this is a bug in resumectl; please report it with the lines above", 70)
 
 
 def _verb(arguments: Sequence[str]) -> str:
-    return f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
+    from .app import VERBS
+
+    return f" {arguments[0]}" if arguments and arguments[0] in VERBS else ""
 
 
 def complain(message: str, code: int) -> int:
@@ -93,6 +102,12 @@ def tell(text: str, *, wait: bool = True) -> None:
 def put(text: str) -> None:
     """A line on standard output, its undecodable bytes as they are."""
     put_bytes(text.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def put_now(text: str) -> None:
+    """Lines on standard output that somebody waits for."""
+    put(text)
+    _flush()
 
 
 def put_bytes(data: bytes) -> None:

@@ -1,9 +1,11 @@
-"""The last run's list, read again."""
+"""The last run's list and options, read again."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..items import Item
@@ -11,20 +13,34 @@ from ..ledger import State
 from ..snapshot import Snapshot
 from . import Refusal
 from .checks import split_command
-from .lists import Listing, chosen_format, listed, open_list
+from .lists import Listing, Source, chosen_format, kept_list, listed, open_list
+
+
+@dataclass(frozen=True)
+class Again:
+    """What `run` was called with: its words, and the kept copy of a piped list, which `resume` reads in its place."""
+
+    words: Sequence[str]
+    kept: Path | None = None
+
+    def source(self) -> Source | None:
+        """The kept list, opened; None if the words say where it is."""
+        return kept_list(self.kept) if self.kept is not None else None
+
+    def options(self, command: Sequence[str]) -> list[str]:
+        """The words before COMMAND, as they were typed."""
+        words = list(self.words[: len(self.words) - len(command)])
+        return words[:-1] if words[-1:] == ["--"] else words
 
 
 def last_options(snapshot: Snapshot) -> dict[str, Any]:
     """The last run's options by name, as its own parser reads them; Refusal if there was no run."""
-    from typer.main import get_command
-
-    from .app import app
+    from .app import verb
 
     arguments = snapshot.arguments()
     if not arguments:
         raise Refusal(f"{snapshot.place.journal} names no run yet; name a list with --items")
-    command = get_command(app).commands["run"]  # type: ignore[attr-defined]
-    return dict(command.make_context("run", arguments, resilient_parsing=True).params)
+    return dict(verb("run").make_context("run", arguments, resilient_parsing=True).params)
 
 
 def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
@@ -45,10 +61,8 @@ def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
     if snapshot.ledger.run.get("piped"):
         if snapshot.ledger.list_total is None:
             raise Refusal("the last run's list was not read to its end; pipe it again")
-        path = os.fsdecode(snapshot.place.items)
-    else:
-        path = os.path.join(snapshot.directory(), path)
-    return Listing(open_list(path), format)
+        return Listing(kept_list(snapshot.place.items), format)
+    return Listing(open_list(os.path.join(snapshot.directory(), path)), format)
 
 
 def relisted(snapshot: Snapshot, ids: Iterable[bytes], states: set[State]) -> Iterator[bytes]:

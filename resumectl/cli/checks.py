@@ -10,13 +10,14 @@ from typing import Any
 from ..admission import CutOff
 from ..files import FileTemplate
 from ..items import Item
-from ..shell import quote
+from ..shell import quoted
 from ..template import Template, Values, quote_command
 from ..template import compile as compile_template
 from ..verdict import Rules
 from . import Refusal
 
-LONGEST_WORD = 131_072  # bytes of one argument that Linux takes
+LONGEST_WORD = 131_072  # bytes of one argument that Linux takes, with the NUL behind it
+LONGEST_ARGV = 6 << 20  # bytes of argv and environment that it takes however large the stack may be
 POINTER = 8  # bytes: each argument and variable also has its place in a table
 SPARE = 4096  # bytes left for what is added to argv and environment at each start
 
@@ -65,15 +66,26 @@ def refuse_in_batches(template: Template, replace: str | None, **others: object)
 def argv_room(
     template: Template, environ: Mapping[bytes, bytes], stdin: bool
 ) -> tuple[int, Callable[[Item[Any]], int]]:
-    """How many bytes of items one start takes, and how many an item is, counted as the kernel does (execve)."""
-    if stdin:
+    """How many bytes of items one start takes, and how many an item is, counted as the kernel does (execve).
+
+    An id that no argument can hold weighs as much as there is room, so it fails alone.
+    """
+    places = template.places(append=not stdin)
+    if not places:
         return 0, lambda item: 0
     words = [word if isinstance(word, bytes) else b"" for word in template.words]
     if template.shell:
-        return LONGEST_WORD - sum(map(len, words)) - SPARE, lambda item: len(quote(item.id)) + 1
+        room = LONGEST_WORD - len(template.batch_argv([])[-1]) - SPARE
+        return room, lambda item: room if b"\0" in item.id else places * (len(quoted(item.id)) + 1)
     used = sum(len(word) + 1 + POINTER for word in words)
     used += sum(len(name) + len(value) + 2 + POINTER for name, value in environ.items())
-    return os.sysconf("SC_ARG_MAX") - used - SPARE, lambda item: len(item.id) + 1 + POINTER
+    room = min(os.sysconf("SC_ARG_MAX"), LONGEST_ARGV) - used - SPARE
+
+    def weight(item: Item[Any]) -> int:
+        fits = len(item.id) < LONGEST_WORD and b"\0" not in item.id
+        return places * (len(item.id) + 1 + POINTER) if fits else room
+
+    return room, weight
 
 
 def files_of(out: str | None, err: str | None) -> tuple[FileTemplate | None, FileTemplate | None]:

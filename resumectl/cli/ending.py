@@ -14,7 +14,7 @@ from ..loop import Loop
 from ..order import Order
 from ..printer import Done, Printer
 from ..report import last_line
-from ..snapshot import continuation
+from ..snapshot import continuation, resumption
 from ..words import clock, duration, shown
 from . import tell
 from .lists import Source
@@ -43,10 +43,7 @@ def finish(
             loop.run.end(loop.why(), counts)
         except JournalError as error:
             loop.broken = error
-    again = source.named or tally.total is not None
-    kept = None if source.named else str(loop.run.place.items)
-    go_on = shlex.join(continuation([*options, "--", *command], kept)) if again else None
-    lines = last_words(loop, order, go_on, source.hint)
+    lines = last_words(loop, order, _go_on(loop, source, [*options, "--", *command]), source.hint)
     for line in lines:
         printer.say(line)
     printer.finish()
@@ -55,6 +52,13 @@ def finish(
         for line in (f"the output of {unprinted} ended items was not printed", *lines):
             tell(line, wait=False)
     return exit_code(loop) or (1 if order.missing else 0)
+
+
+def _go_on(loop: Loop[Any], source: Source, words: list[str]) -> str | None:
+    """The command that continues the run; None if the list can't be read again."""
+    if source.named and not source.kept:
+        return shlex.join(continuation(words))
+    return shlex.join(resumption(loop.run.place)) if loop.tally.total is not None else None
 
 
 def _wait_for_reader(loop: Loop[Any], printer: Printer, inbox: SimpleQueue[Any]) -> int:

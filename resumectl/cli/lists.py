@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ..items import Format, Item, ListError, Reader, format_of
@@ -28,7 +29,15 @@ class Source:
     named: bool
     whole: bool
     words: tuple[bytes, ...] | None = None
+    kept: bool = False  # the copy of a list that was piped into an earlier run
     hint: str = ""  # what a later run needs besides
+
+    def is_file(self, path: Path) -> bool:
+        """Whether the list is this very file."""
+        try:
+            return self.words is None and os.path.samestat(os.fstat(self.fd), os.stat(path))
+        except OSError:
+            return False
 
     def listing(self, format: Format) -> Iterable[Item[Any]]:
         """Every item, read now."""
@@ -56,6 +65,11 @@ def open_list(path: str | None) -> Source:
     return Source(fd, path, stat.S_ISREG(kind), stat.S_ISREG(kind))
 
 
+def kept_list(path: Path) -> Source:
+    """The copy that an earlier run kept of a list that was no regular file."""
+    return replace(open_list(os.fsdecode(path)), kept=True)
+
+
 def listed(words: Sequence[bytes]) -> Source:
     """The items that stand behind `:::`; read with the format of NUL-separated lists."""
     return Source(-1, "the command line", True, True, tuple(words))
@@ -81,9 +95,15 @@ class Listing:
     Refusal at a record that is none, or when the file can't be read.
     """
 
-    def __init__(self, source: Source, format: Format, keep: Callable[[bytes], None] | None = None) -> None:
-        """`keep` is given the bytes as they were read."""
-        self._source, self._reader, self._keep = source, Reader(format), keep
+    def __init__(
+        self,
+        source: Source,
+        format: Format,
+        keep: Callable[[bytes], None] | None = None,
+        sift: Callable[[list[bytes]], list[int]] | None = None,
+    ) -> None:
+        """`keep` is given the bytes as they were read; `sift` as for a Reader."""
+        self._source, self._reader, self._keep = source, Reader(format, sift), keep
 
     @property
     def empty(self) -> int:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from ..ledger import Ledger
-from ..lines import JournalError, read
+from ..lines import JournalError, of_types, read
 from ..place import Place, above
 from ..records import unpack
 from ..run import Run
@@ -27,9 +27,8 @@ def refuse_a_twin(place: Place, words: Sequence[bytes], shell: bool) -> None:
     for path in above(place):
         ledger = Ledger()
         try:
-            for record in read(path):
-                if record.t == "run":
-                    ledger.enter(record)
+            for record in read(path, only=of_types("run")):
+                ledger.enter(record)
         except (JournalError, OSError):
             continue
         if recorded_command(ledger) == (list(words), shell):

@@ -18,7 +18,8 @@ def _when(name: str, help: str, panel: str) -> Any:
 
 
 Command = Annotated[
-    list[str], typer.Argument(metavar="COMMAND [ARG]...", help="What to run for each item.", show_default=False)
+    list[str],
+    typer.Argument(metavar="COMMAND [ARG]... [::: ITEM...]", help="What to run for each item.", show_default=False),
 ]
 Items = Annotated[
     str | None,

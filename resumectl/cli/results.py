@@ -15,6 +15,7 @@ import typer
 from ..catalogue import Catalogue, Entry
 from ..files import safe
 from ..ledger import Ledger, State
+from ..lines import JournalError
 from ..outputs import Kept, Shelf, Span
 from ..records import pack
 from ..snapshot import take
@@ -119,9 +120,13 @@ def _line(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | No
 
 
 def _file(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | None) -> None:
-    """A batch's output is one file, named by its first item."""
+    """A batch's output is one file, named by its first item.  Raises JournalError 74."""
     assert to is not None
-    to.mkdir(parents=True, exist_ok=True)
-    with open(to / os.fsdecode(safe(ids[0])), "wb") as file:
-        for piece in span.pieces():
-            file.write(piece)
+    path = to / os.fsdecode(safe(ids[0]))
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        with open(path, "wb") as file:
+            for piece in span.pieces():
+                file.write(piece)
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror}", 74) from error

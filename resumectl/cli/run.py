@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from queue import SimpleQueue
 from typing import Any
+
+import typer
 
 from .. import admission as admit
 from ..admission import Admission, CutOff, Duplicates, Failed
@@ -20,7 +23,6 @@ from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
 from ..pacing import Pacing
-from ..place import Place, directory, name_for
 from ..policy import Policy
 from ..program import find
 from ..records import pack
@@ -32,6 +34,7 @@ from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
 from . import tables as t
+from .again import Again
 from .checks import (
     argv_room,
     budgets_of,
@@ -48,11 +51,12 @@ from .ending import finish
 from .judging import environment, judging
 from .lists import chosen_format, listed, open_list
 from .opening import archived, refuse_a_twin, refuse_another_command, settle_orphans
-from .starting import before, make_room, printer_for, start_lines, take_all, typed_options
-from .where import named_place
+from .starting import before, make_room, printer_for, start_lines, take_all
+from .where import place_for
 
 
 def run(
+    context: typer.Context,
     command: o.Command,
     items: o.Items = None,
     null: o.Null = False,
@@ -129,6 +133,7 @@ def run(
     Example: resumectl run --items ids.txt -j 4 -- ./fetch.sh {}
     """
     catch(interrupt)
+    again = context.obj if isinstance(context.obj, Again) else Again(sys.argv[2:])
     words, listed_items = split_command(command, items)
     other = {"items": items, "words": listed_items, "format": format is not FormatName.LINES, "null": null}
     tabled = t.wanted(db, table, where, done_column, key, **other, delimiter=delimiter, replay=replay)
@@ -158,12 +163,10 @@ def run(
         source, written = t.open_source(row, write=not dry_run)
     else:
         written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
-        source = open_list(items) if listed_items is None else listed(listed_items)
+        source = again.source() or (open_list(items) if listed_items is None else listed(listed_items))
     name = program(template)
     executable = find(name, environ) if name is not None else None
-    place = named_place(job, journal) or Place(
-        directory(os.environ) / f"{name_for(name if shell and name else words[0])}.jsonl"
-    )
+    place = place_for(job, journal, words, shell)
     refuse_a_twin(place, words, shell)
     count = slots(jobs)
     repeats = Duplicates.FAIL if tabled else duplicates  # SQLite tells 7 from '7'; a journal can't
@@ -208,14 +211,15 @@ def run(
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
         marks = t.followed(source, order, place, inbox)
-        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, marks or order)
+        witness = marks or (order if replay or keep_order else None)
+        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, witness)
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):
             admission.claims = Claims(files)
         if source.whole:
             take_all(held, source, written, admission)
         late, unnamed = t.count_rows(source, held, tally)
-        options = t.masked_words(typed_options(command)) if tabled else typed_options(command)
+        options = t.masked_words(again.options(command)) if tabled else again.options(command)
         held.heal()
         if outputs is not None:
             held.open_outputs(outputs, nameless=no_keep)
@@ -227,7 +231,7 @@ def run(
                 "shell": shell,
                 "total": tally.total,
                 "new": tally.new if source.whole else unnamed,
-                "piped": not source.named,
+                "piped": source.kept or not source.named,
                 "jobs": count,
                 "batch": batch,
                 "sync": sync.value,

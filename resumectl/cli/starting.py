@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any
@@ -46,7 +45,10 @@ def make_room(count: int) -> int:
 def take_all(held: Run, source: Source, format: Format, admission: Admission[Any]) -> None:
     """Read a regular file to its end, before anything starts: then the totals are known."""
     known = admission.ledger.known
-    listing = Listing(source, format, keep=None if source.named else held.keep_list)
+    copied = not source.named and not source.is_file(held.place.items)  # `< NAME.items` must not empty its own list
+    listing = Listing(
+        source, format, keep=held.keep_list if copied else None, sift=admission.sift if admission.hasty else None
+    )
     try:
         for item in listing:
             admission.take(item)
@@ -56,14 +58,8 @@ def take_all(held: Run, source: Source, format: Format, admission: Admission[Any
     tally.total, tally.empty = tally.listed, listing.empty
     tally.elsewhere = known - (tally.listed - tally.new)
     admission.pacing.close()
-    if not source.named:
+    if copied:
         held.sync_list()
-
-
-def typed_options(command: Sequence[str]) -> list[str]:
-    """The words before COMMAND, as they were typed."""
-    words = sys.argv[2 : len(sys.argv) - len(command)]
-    return words[:-1] if words[-1:] == ["--"] else words
 
 
 def printer_for(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -15,10 +15,13 @@ from ..report import items as counted
 from ..report import money
 from ..snapshot import Snapshot, take
 from ..words import duration
-from . import put, put_bytes, shown_id, tell
-from .again import last_list, relisted
-from .lists import Listing, chosen_format, open_list
+from . import Refusal, put, put_bytes, shown_id, tell
 from .where import JobArgument, JobOption, JournalOption, find_place, find_places
+
+if TYPE_CHECKING:
+    from ..place import Place
+    from ..survey import Survey
+    from .lists import Listing
 
 LISTS = "Lists of ids, for piping back"
 PENDING = (State.NEW, State.CUT_OFF, State.FAILED)
@@ -32,6 +35,9 @@ def status(
         str | None, typer.Option("--items", "-a", metavar="FILE", help="Count over this list, not the journal.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each job.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow a run until it ends; on a pipe, a line at each change.")
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 0 only if everything is done, else 1.")] = False,
     done: Annotated[bool, typer.Option("--done", help="The ids that are done.", rich_help_panel=LISTS)] = False,
     failed: Annotated[bool, typer.Option("--failed", help="The ids that failed.", rich_help_panel=LISTS)] = False,
@@ -51,6 +57,15 @@ def status(
 ) -> int:
     """Show what is done and what is left.
 
+    It takes no lock and is right also during a run. On a terminal a single job is shown with a picture of its
+    throughput, durations and failures.
+
+    Exit codes:
+    0 the journal could be read; with --check: and everything is done
+    1 with --check: not everything is done
+    2 usage; no such job; not a journal, or a newer one
+    70 a bug in resumectl
+
     Example: resumectl status --failed | resumectl run --job again -- ./fix.sh {}
     """
     wanted = {State.DONE: done, State.FAILED: failed, State.CUT_OFF: cut_off, State.PARKED: parked, State.NEW: new}
@@ -59,23 +74,66 @@ def status(
         snapshot = take(find_place(argument, job, journal))
         _print_ids(_ids(snapshot, states, items), null)
         return 0
-    complete = True
-    for place in find_places(argument, job, journal):
-        snapshot = take(place)
+    if watch:
+        return _watch(find_place(argument, job, journal), items, json, check)
+    complete, places = True, find_places(argument, job, journal)
+    survey = _survey() if len(places) == 1 and os.isatty(1) and not json else None
+    for place in places:
+        snapshot = take(place, also=survey.enter if survey is not None else None)
         if items is not None:
             snapshot.count_over(item.id for item in _listing(items))
         complete &= snapshot.state == "complete"
-        put(orjson.dumps(snapshot.fields()).decode()) if json else _print(snapshot)
+        put("\n".join(_json(snapshot) if json else _lines(snapshot)))
+        if survey is not None:
+            _draw(survey, snapshot)
+        _tell_damage(snapshot, json)
     return 0 if complete or not check else 1
 
 
+def _tell_damage(snapshot: Snapshot, json: bool) -> None:
+    if snapshot.damage and not json:
+        tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
+
+
+def _watch(place: Place, items: str | None, json: bool, check: bool) -> int:
+    from .watch import watch
+
+    if items is not None:
+        raise Refusal("--watch shows a run over its own list; leave out --items")
+    last = watch(place, _lines, _json if json else _line)
+    _tell_damage(last, json)
+    return 0 if last.state == "complete" or not check else 1
+
+
+def _survey() -> Survey:
+    from ..survey import Survey
+
+    return Survey()
+
+
+def _draw(survey: Survey, snapshot: Snapshot) -> None:
+    from ..outputs import Shelf
+    from ..picture import picture
+
+    shelf = Shelf(snapshot.place.out)
+    try:
+        text = picture(survey, snapshot.ledger, shelf)
+    finally:
+        shelf.close()
+    put_bytes(text.encode(os.device_encoding(1) or "utf-8", "backslashreplace"))
+
+
 def _listing(path: str) -> Listing:
+    from .lists import Listing, chosen_format, open_list
+
     return Listing(open_list(path), chosen_format(False, None))
 
 
 def _ids(snapshot: Snapshot, states: set[State], items: str | None) -> Iterator[bytes]:
     """The ids in these states: of the given list, of the last run's list if new ones are asked for, else of the journal."""
     if items is not None or State.NEW in states:
+        from .again import last_list, relisted
+
         listing = _listing(items) if items is not None else last_list(snapshot)
         return relisted(snapshot, (item.id for item in listing), states)
     return (id for id in snapshot.ledger.ids() if snapshot.state_of(id) in states)
@@ -90,27 +148,50 @@ def _print_ids(ids: Iterator[bytes], null: bool) -> None:
         put_bytes(shown_id(id) + b"\n" if terminal else id + (b"\0" if null else b"\n"))
 
 
-def _print(snapshot: Snapshot) -> None:
+def _json(snapshot: Snapshot) -> Iterator[str]:
+    yield orjson.dumps(snapshot.fields()).decode()
+
+
+def _state(fields: dict[str, Any]) -> str:
+    """`running, pid 12`, `stopped (max-time)`."""
+    reason = f" ({fields['reason']})" if fields["reason"] and fields["state"] == "stopped" else ""
+    return str(fields["state"]) + reason + (f", pid {fields['pid']}" if fields["pid"] else "")
+
+
+def _pace(fields: dict[str, Any]) -> str:
+    eta = f", {duration(fields['eta'])} left" if fields["eta"] is not None else ""
+    return f"{fields['rate']:.1f}/s{eta}" if fields["rate"] else ""
+
+
+def _counts(fields: dict[str, Any]) -> str:
+    counts = fields["counts"].items()
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts if name != "total" and count)
+
+
+def _line(snapshot: Snapshot) -> Iterator[str]:
+    """All on one line, for a log."""
     fields = snapshot.fields()
-    state = fields["state"] + (f" ({fields['reason']})" if fields["reason"] and fields["state"] == "stopped" else "")
-    if fields["pid"]:
-        state += f", pid {fields['pid']}"
-    put(f"{snapshot.place.job}: {state}")
-    put(f"  journal  {snapshot.place.journal}")
-    counts = fields["counts"]
-    names = [(name.replace("_", " "), count) for name, count in counts.items() if name != "total" and count]
-    put(f"  {counted(counts['total'])}: " + (", ".join(f"{count} {name}" for name, count in names) or "none"))
+    parts = (_counts(fields), money(snapshot.ledger.spending), _pace(fields))
+    yield f"{snapshot.place.job}: {_state(fields)}; {', '.join(filter(None, parts)) or 'no items'}"
+
+
+def _lines(snapshot: Snapshot) -> Iterator[str]:
+    fields = snapshot.fields()
+    yield f"{snapshot.place.job}: {_state(fields)}"
+    yield f"  journal  {snapshot.place.journal}"
+    yield f"  {counted(fields['counts']['total'])}: {_counts(fields) or 'none'}"
+    if snapshot.compared is not None:
+        named, elsewhere = snapshot.compared
+        total = fields["counts"]["total"]
+        yield f"  {named} of your {total} are in the journal, {total - named} new, {elsewhere} not in this list"
     if snapshot.ledger.spending.told:
-        put(f"  {money(snapshot.ledger.spending)}")
+        yield f"  {money(snapshot.ledger.spending)}"
     if fields["rate"]:
-        eta = f", {duration(fields['eta'])} left" if fields["eta"] is not None else ""
-        put(f"  {fields['rate']:.1f}/s{eta}")
+        yield f"  {_pace(fields)}"
     if fields["resume_at"]:
-        put(f"  resets   {fields['resume_at']}")
+        yield f"  resets   {fields['resume_at']}"
     if fields["command"] and fields["state"] == "stopped":
         go_on = snapshot.continuation() or "by piping the list into the same command again"
-        put(f"  continue {go_on}")
+        yield f"  continue {go_on}"
         if f":{HIDDEN}@" in go_on:
-            put(f"           ({HINT})")
-    if snapshot.damage:
-        tell(f"resumectl: {snapshot.damage}; what the journal still says is shown")
+            yield f"           ({HINT})"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from ..place import NAME, Place, absolute, directory, jobs_in
+from ..place import NAME, Place, absolute, directory, jobs_in, name_for
 from . import Refusal
 
 JobArgument = Annotated[str | None, typer.Argument(metavar="[JOB]", help="The job's name.", show_default=False)]
@@ -28,6 +29,12 @@ def named_place(job: str | None, journal: str | None) -> Place | None:
     if not NAME.match(job):
         raise Refusal(f"{job!r} is no job name; use letters, digits and . _ + -, beginning with a letter or digit")
     return Place(directory(os.environ) / f"{job}.jsonl")
+
+
+def place_for(job: str | None, journal: str | None, command: Sequence[bytes], shell: bool) -> Place:
+    """Where a run keeps its journal: at the named place, else under its program's name."""
+    name = name_for(b"/bin/sh" if shell else command[0])
+    return named_place(job, journal) or Place(directory(os.environ) / f"{name}.jsonl")
 
 
 def find_places(argument: str | None, job: str | None, journal: str | None) -> list[Place]:

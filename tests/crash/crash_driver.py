@@ -68,6 +68,7 @@ class Script:
     max_attempts: int = 0
     cut_off: CutOff = CutOff.RERUN
     keep: bool = False  # what the commands print
+    batch: int = 1  # items of one start
 
     def calm(self) -> Script:
         """The same list, and nothing fails any more."""
@@ -94,7 +95,7 @@ class Crew:
 
     def start(self, job: Job[None]) -> None:
         self._disk.step("spawn")
-        self._log.append(("start", job.ids[0], job.attempts[0]))
+        self._log += [("start", id, attempt) for id, attempt in zip(job.ids, job.attempts, strict=True)]
         self._running.append(job)
 
     def stop(self, signum: int) -> None:
@@ -111,10 +112,12 @@ class Crew:
         self._more -= 1
         self._disk.step("end")
         job = self._running.pop(self._random.randrange(len(self._running)))
-        kind = self._script.fate(job.ids[0], job.attempts[0])
-        self._log.append(("end", job.ids[0], job.attempts[0], kind))
-        ended = Ended(0 if kind is Kind.DONE else 3)
-        return Outcome(job, VERDICTS[kind], 0.001, ended, *printed(job))  # type: ignore[arg-type]
+        kinds = {id: self._script.fate(id, attempt) for id, attempt in zip(job.ids, job.attempts, strict=True)}
+        self._log += [("end", id, attempt, kinds[id]) for id, attempt in zip(job.ids, job.attempts, strict=True)]
+        first = kinds[job.ids[0]]
+        results = {id: VERDICTS[kind] for id, kind in kinds.items()}
+        ended = Ended(0 if first is Kind.DONE else 3)
+        return Outcome(job, VERDICTS[first], 0.001, ended, *printed(job), results)  # type: ignore[arg-type]
 
 
 class Print:
@@ -148,7 +151,7 @@ class Show:
 
     def outcome(self, outcome: Outcome[None], out: Any, err: Any) -> None:
         self._disk.step("acknowledge")
-        self._log.append(("ack", outcome.job.ids[0], outcome.verdict.kind))
+        self._log += [("ack", id, outcome.of(id).kind) for id in outcome.job.ids]
 
     def say(self, text: str) -> None:
         pass
@@ -179,7 +182,7 @@ def _begin(held: Run, script: Script, disk: MemoryDisk, log: Log) -> Loop[None]:
     held.load()
     assert not held.orphans().busy
     sealed = held.seal_open()
-    pacing: Pacing[None] = Pacing(Policy(), script.jobs, loop.moment(), before(held.ledger))
+    pacing: Pacing[None] = Pacing(Policy(batch=script.batch), script.jobs, loop.moment(), before(held.ledger))
     rules = Rules(script.cut_off, max_attempts=script.max_attempts)
     admission: Admission[None] = Admission(rules, held.ledger, pacing, Tally(spending=pacing.spending))
     for index, id in enumerate(script.ids, 1):
@@ -194,7 +197,8 @@ def _begin(held: Run, script: Script, disk: MemoryDisk, log: Log) -> Loop[None]:
     believed = frozenset(id for id in script.ids if held.ledger.state(id) is State.DONE)
     log.append(("open", frozenset(admission.announced), believed))
     crew = Crew(script, disk, log)
-    return Loop(held, pacing, admission, crew, Show(disk, log), crew, outputs=outputs)  # type: ignore[arg-type]
+    show, batched = Show(disk, log), script.batch > 1
+    return Loop(held, pacing, admission, crew, show, crew, outputs=outputs, batched=batched)  # type: ignore[arg-type]
 
 
 def _head(script: Script, admission: Admission[None]) -> dict[str, Any]:

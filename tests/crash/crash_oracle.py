@@ -97,7 +97,7 @@ class Witness:
         else:
             demand(self.last == ("stop", "complete", frozenset()), f"I9 the next run did not finish the job: {self.last}")
             demand(self.told == set(self.script.ids), "I2 not all items were done")
-        demand(self.repeats <= self.deaths * self.script.jobs, "I3 more repeats than were in flight")
+        demand(self.repeats <= self.deaths * self.script.jobs * self.script.batch, "I3 more repeats than were in flight")
 
 
 class Told:
@@ -123,9 +123,10 @@ class Told:
             return
         if "bad" in record:
             demand(record["bad"] == self.bad, f"I6 a barrier says {record['bad']} bad lines, there are {self.bad}")
-        if record["t"] == "started":
-            self.id(record)
-        self.records.append(record)
+        for one in _singles(record):
+            if one["t"] == "started":
+                self.id(one)
+            self.records.append(one)
 
     def id(self, record: dict[str, Any]) -> bytes:
         """The whole id of a record."""
@@ -163,16 +164,26 @@ class Told:
     def kept(self, out: bytes) -> None:
         """Every stretch that a record names is there, is what was kept, and is named once."""
         end = 0
+        batch: Any = None  # the items of one batch name the same stretch
         for record in self.records:
-            for offset, length, crc in filter(None, (record.get("out"), record.get("err"))):
+            for where in filter(None, (record.get("out"), record.get("err"))):
+                offset, length, crc = where
                 demand(f"{zlib.crc32(out[offset : offset + length]):08x}" == crc, "a record without its kept output")
-                demand(offset >= end, "a stretch of kept output was used twice")
-                end = offset + length
+                demand(offset >= end or where == batch, "a stretch of kept output was used twice")
+                batch, end = where, offset + length
 
     def settled(self, ids: Sequence[bytes]) -> None:
         """The last word about every item is that it is done, or held."""
         last = {self.id(record): record["t"] for record in self.records if "id" in record}
         demand(all(last.get(id) in ("done", "held") for id in ids), f"I9 left over: {last}")
+
+
+def _singles(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The start of a batch as the starts of its items."""
+    if "ids" not in record:
+        return [record]
+    rest = {name: value for name, value in record.items() if name not in ("ids", "a")}
+    return [{**rest, "id": id, "a": attempt} for id, attempt in zip(record["ids"], record["a"], strict=True)]
 
 
 @lru_cache(maxsize=1 << 15)

@@ -1,0 +1,70 @@
+"""What each item came to over all its attempts: how the last one ended, what they printed and cost.
+
+For whoever writes an item down in one line: compact, export.  A ledger beside it knows
+the states; this knows the words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from .ledger import State
+from .records import Record
+from .spending import Spending
+from .standing import STATES
+
+PRINTED = ("rc", "ms", "out", "err")
+
+
+class Account:
+    """One item.  The fields are kept as JSON, in a third of the memory."""
+
+    __slots__ = ("_end", "_printed", "spending")
+
+    def __init__(self) -> None:
+        self._end = self._printed = b""  # the record that gave it its state; the last of an attempt that printed
+        self.spending = Spending()
+
+    def enter(self, record: Record) -> None:
+        """Take in a record of the item that is no `started`."""
+        self.spending.take(record)
+        if record.t not in STATES:
+            return
+        # A copy, for orjson's own bytes hold on to the kilobyte that they were written in.
+        self._end = bytes(memoryview(orjson.dumps({"t": record.t, **record.rest})))
+        if record.t in ("done", "failed") and record.rest.get("by", "compact") == "compact":
+            self._printed = self._end
+
+    def fields(self, state: State) -> dict[str, Any]:
+        """The fields of the record that gave it this state; where a person's word did, with what the attempt
+        before it printed, if that had come to the same."""
+        end: dict[str, Any] = orjson.loads(self._end) if self._end else {"t": ""}
+        if STATES.get(end.pop("t")) is not state:
+            return {}
+        if self._printed and self._printed is not self._end:
+            earlier = orjson.loads(self._printed)
+            if STATES[earlier["t"]] is state:
+                end |= {name: earlier[name] for name in PRINTED if name in earlier}
+        return end
+
+
+class Accounts:
+    """Takes in every record of a journal."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[bytes, Account] = {}
+
+    def enter(self, record: Record) -> None:
+        if record.t == "started":
+            return
+        for id in record.ids:
+            account = self._accounts.get(id)
+            if account is None:
+                account = self._accounts[id] = Account()
+            account.enter(record)
+
+    def of(self, id: bytes) -> Account:
+        """An item's account, an empty one if nothing of it has ended."""
+        return self._accounts.get(id) or Account()
