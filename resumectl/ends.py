@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from .admission import Admission
 from .items import Item
-from .job import Outcome, Show, end_records, streams
+from .job import Follower, Outcome, Show, end_records, streams
 from .ledger import State
 from .lines import JournalError
 from .outputs import Kept, Outputs
@@ -37,13 +37,21 @@ class Ends(Generic[T]):
     """Takes outcomes in, gives the records that are owed for them, and shows them when these are durable."""
 
     def __init__(
-        self, run: Run, pacing: Pacing[T], admission: Admission[T], show: Show, outputs: Outputs | None
+        self,
+        run: Run,
+        pacing: Pacing[T],
+        admission: Admission[T],
+        show: Show,
+        outputs: Outputs | None,
+        follower: Follower[T] | None = None,
     ) -> None:
         """`outputs` is None when nothing is kept."""
         self._run, self._pacing, self._admission, self._show = run, pacing, admission, show
         self._outputs, self._tally = outputs, admission.tally
         self._arrived: list[Outcome[T]] = []  # their output is not kept yet
         self._kept: list[Ended[T]] = []  # not in the journal yet
+        self._follower = follower
+        self._found: list[Item[T]] = []  # done, as `--verify` has found; not in the journal yet
 
     @property
     def waiting(self) -> bool:
@@ -98,6 +106,7 @@ class Ends(Generic[T]):
         elif verdict.kind is Kind.DONE:
             self._tally.move(State.CUT_OFF, State.DONE)
             self._tally.resumed += 1
+            self._found.append(item)
             return [Record("done", (item.id,), attempts, {"by": "verify"})]
         elif verdict.kind is Kind.HELD:
             self._tally.move(State.CUT_OFF, State.PARKED)
@@ -135,6 +144,8 @@ class Ends(Generic[T]):
 
     def acknowledge(self) -> None:
         """What is durable may be believed: counted and shown."""
+        if self._follower is not None:
+            self._follow(self._follower)
         for outcome, places in self._kept:
             for id in outcome.job.ids:
                 self._count(id, outcome.of(id))
@@ -142,6 +153,13 @@ class Ends(Generic[T]):
             if outcome.job.batch and outcome.job.keys:  # a handler gets neither keys nor papers
                 Papers(self._run.place, outcome.job.uuid).remove()
         self._kept.clear()
+
+    def _follow(self, follower: Follower[T]) -> None:
+        items, self._found = self._found, []
+        for outcome, _ in self._kept:
+            items += [item for item in outcome.job.items if outcome.of(item.id).kind is Kind.DONE]
+        if items:
+            follower.done(items)
 
     def _count(self, id: bytes, verdict: Verdict) -> None:
         self._tally.running.pop(id, None)

@@ -11,7 +11,7 @@ from .admission import Admission, BadEntry
 from .items import Item
 from .records import Record
 from .run import Run
-from .stream import Chunk, Stream
+from .stream import Asked, Chunk
 from .tally import Tally
 
 T = TypeVar("T")
@@ -73,9 +73,10 @@ class Pull(Generic[T]):
 class Feed(Generic[T]):
     """Takes the chunks of a stream into the queue; `stream` is None once it is at its end."""
 
-    def __init__(self, run: Run, admission: Admission[T], stream: Stream) -> None:
-        self._run, self._admission = run, admission
-        self._stream: Stream | None = stream
+    def __init__(self, run: Run, admission: Admission[T], stream: Asked, *, copied: bool = True) -> None:
+        """`copied`: the list can't be read again, so what comes is kept."""
+        self._run, self._admission, self._copied = run, admission, copied
+        self._stream: Asked | None = stream
 
     def want(self) -> list[Record]:
         """Ask for more if the queue has room for it."""
@@ -92,16 +93,18 @@ class Feed(Generic[T]):
             return []
         tally = self._admission.tally
         self._stream.came()
-        self._run.keep_list(chunk.raw)
+        if self._copied:
+            self._run.keep_list(chunk.raw)
         tally.empty = self._stream.empty
         error = self._admit(chunk) or chunk.error
         if not error and not chunk.end:
             return []
         self._stream = None
-        self._admission.pacing.close(*(("stream", error) if error else ()))
+        self._admission.pacing.close(*((chunk.why, error) if error else ()))
         if error:
             return []
-        self._run.sync_list()
+        if self._copied:
+            self._run.sync_list()
         return [ended(self._run, tally)]
 
     def _admit(self, chunk: Chunk) -> str:
@@ -116,7 +119,7 @@ class Feed(Generic[T]):
         """After a stop: read on for a moment, so that a list which was about to end is kept whole."""
         records: list[Record] = []
         end = time.monotonic() + READ_ON
-        while self._stream is not None and (left := end - time.monotonic()) > 0:
+        while self._copied and self._stream is not None and (left := end - time.monotonic()) > 0:
             self._stream.more()
             try:
                 event = inbox.get(timeout=left)

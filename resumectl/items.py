@@ -281,14 +281,11 @@ def _steps(path: str) -> tuple[Any, ...]:
 
 
 def record(item: Item[Fields | None]) -> bytes:
-    """The item's record as JSON; bytes that are not UTF-8 stand as `{"b64": "…"}`, as in the journal."""
+    """The item's record as JSON; bytes, and text that is not UTF-8, stand as `{"b64": "…"}`, as in the journal."""
     import orjson
 
     fields = {"id": item.id.decode("utf-8", "surrogateescape")} if item.value is None else item.value
-    try:
-        return orjson.dumps(fields, default=str)
-    except TypeError:  # a text that came from bytes which are not UTF-8
-        return orjson.dumps({_readable(name): _spelled(value) for name, value in fields.items()}, default=str)
+    return orjson.dumps({_readable(name): _spelled(value) for name, value in fields.items()}, default=str)
 
 
 def _readable(text: str) -> str:
@@ -296,5 +293,6 @@ def _readable(text: str) -> str:
 
 
 def _spelled(value: object) -> object:
-    whole = not isinstance(value, str) or _readable(value) == value
-    return value if whole else {"b64": b64encode(str(value).encode("utf-8", "surrogateescape")).decode()}
+    odd = isinstance(value, str) and _readable(value) != value
+    raw = str(value).encode("utf-8", "surrogateescape") if odd else value
+    return {"b64": b64encode(raw).decode()} if isinstance(raw, bytes) else raw

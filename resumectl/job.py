@@ -86,6 +86,33 @@ class ReaderGone:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class Notice:
+    """What a thread of ours has to tell a person."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The follower has come to its end: it has caught up, or can't, and `error` says why."""
+
+    error: str = ""
+
+
+class Follower(Protocol[T]):
+    """Whoever repeats elsewhere what the journal says is done.  Called by the main thread, must not block."""
+
+    def done(self, items: Sequence[Item[T]]) -> None:
+        """The lines that say so are durable."""
+
+    def close(self) -> None:
+        """Nothing more will be done: puts `Followed` into the inbox, unless that has been put there before."""
+
+    def lines(self) -> list[str]:
+        """What is to be said of it at the end of the run."""
+
+
 class Crew(Protocol):
     """Where jobs run.  Outcomes are put into the inbox, in any order."""
 

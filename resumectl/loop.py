@@ -19,7 +19,7 @@ from .admission import Admission
 from .ends import Ends
 from .feed import Source
 from .interrupts import Interrupts
-from .job import Crew, Job, Outcome, ReaderGone, Show, Signal
+from .job import Crew, Followed, Follower, Job, Notice, Outcome, ReaderGone, Show, Signal
 from .ledger import State
 from .lines import JournalError
 from .outputs import Outputs
@@ -36,7 +36,7 @@ LOOK = 1.0  # seconds between two looks at the journal while nothing happens
 class Loop(Generic[T]):
     """Runs what the pacing lets start, and records what ends, until nothing is left to do.
 
-    After `go`, `interrupts.signal`, `broken` and `reader_gone` say what else happened.
+    After `go`, `interrupts.signal`, `broken`, `followed` and `reader_gone` say what else happened.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Loop(Generic[T]):
         *,
         feed: Source | None = None,
         outputs: Outputs | None = None,
+        follower: Follower[T] | None = None,
         batched: bool = False,
         keyed: bool = True,
         grace: float = 10.0,
@@ -64,7 +65,8 @@ class Loop(Generic[T]):
         self.broken: JournalError | None = None
         self._looked = 0.0  # monotonic seconds
         self.reader_gone: ReaderGone | None = None
-        self._ends = Ends(run, pacing, admission, show, outputs)
+        self.follower, self.followed = follower, Followed() if follower is None else None
+        self._ends = Ends(run, pacing, admission, show, outputs, follower)
         self._owed: list[Record] = []  # what the journal lacks
         self._slots = list(range(1, pacing.slots + 1))
 
@@ -77,6 +79,7 @@ class Loop(Generic[T]):
         self._keep()
         if (self._owed or self._ends.waiting) and self._write([]):
             self._ends.acknowledge()
+        self._follow()
 
     def _turn(self, outcomes: Sequence[Outcome[T]]) -> None:
         """What ended and what comes next in one append, one sync; then it is believed, and started."""
@@ -155,6 +158,12 @@ class Loop(Generic[T]):
         elif isinstance(event, ReaderGone):
             self.reader_gone = event
             self.pacing.halt("sigpipe", event.error)
+        elif isinstance(event, Notice):
+            self.show.say(event.text)
+        elif isinstance(event, Followed):
+            self.followed = event
+            if event.error:
+                self.pacing.halt("table", event.error)
         elif isinstance(event, BaseException):
             raise event
 
@@ -226,6 +235,18 @@ class Loop(Generic[T]):
         except JournalError as error:
             self._break(error)
 
+    def _follow(self) -> None:
+        """Wait until the follower has caught up; when a signal has come, for a moment only."""
+        if self.follower is not None:
+            self.follower.close()
+        while self.followed is None:
+            try:
+                event = self.inbox.get(timeout=LOOK if self.interrupts.signal is not None else None)
+            except Empty:
+                break
+            if not isinstance(event, Chunk):  # of the list nothing more is wanted
+                self._event(event)
+
     def unrecorded(self) -> list[bytes]:
         """The ids of what ended and could not be recorded."""
         return self._ends.unrecorded()
@@ -236,6 +257,8 @@ class Loop(Generic[T]):
             return self.interrupts.name()
         if self.broken is not None:
             return "journal"
+        if self.followed is not None and self.followed.error:
+            return "table"
         if self.reader_gone is not None:
             return "sigpipe"
         if self.pacing.stop is not None:

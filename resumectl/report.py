@@ -28,8 +28,9 @@ def listing(counts: Mapping[State, int]) -> str:
 
 def first_line(tally: Tally, journal: Mapping[State, int], source: str) -> str:
     """What will happen, before anything does; for a stream, what the journal has."""
-    if tally.total is None:
-        return f"items from {source}; journal: {listing(journal)}"
+    if tally.total is None or tally.listed < tally.total:
+        count = "items" if tally.total is None else items(tally.total)
+        return f"{count} from {source}; journal: {listing(journal)}"
     line = f"{items(tally.total)}: {listing(tally.states)}"
     if tally.total == tally.states[State.DONE]:
         line += "; nothing to do" if tally.total else ""
@@ -103,6 +104,6 @@ def ended_lines(outcome: Outcome[object]) -> Iterator[str]:
 
 def last_line(tally: Tally) -> str:
     """The counts at the end of a run; they add up to the total."""
-    left = tally.now(State.NEW) if tally.total is not None else 0
+    left = tally.now(State.NEW) + tally.total - tally.listed if tally.total is not None else 0
     line = progress_line(tally)
     return line + (f", {left} not started" if left else "")

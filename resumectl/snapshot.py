@@ -95,10 +95,10 @@ class Snapshot:
 
     def continuation(self) -> str | None:
         """The command line that goes on; None if there was no run, or its list was not read to the end."""
-        words = self.arguments()
-        if not words or self.ledger.list_total is None:
+        words, piped = self.arguments(), self.ledger.run.get("piped")
+        if not words or (piped and self.ledger.list_total is None):
             return None
-        if self.ledger.run.get("piped"):
+        if piped:
             return shlex.join(resumption(self.place))
         line = shlex.join(continuation(words))
         return line if self.directory() == os.getcwd() else f"cd {shlex.quote(self.directory())} && {line}"

@@ -16,31 +16,31 @@ CHUNK = 1 << 16  # bytes: what a pipe holds
 
 @dataclass(frozen=True)
 class Chunk:
-    """What one reading brought: the items and the bytes they came in; `end` when there is no more."""
+    """What one reading brought: the items and the bytes they came in; `end` when there is no more.
+
+    With an `error`, `why` is what the journal's `end` says of it.
+    """
 
     items: list[Item[Any]]
     raw: bytes = b""
     end: bool = False
     error: str = ""
+    why: str = "stream"
 
 
-class Stream:
-    """Puts one Chunk into the inbox for each call of `more`; lazy, so a slow run reads slowly.
+class Asked:
+    """Puts one Chunk, the `next` one, into the inbox for each call of `more`; lazy, so a slow run reads slowly.
 
-    The thread is a daemon and reads the raw descriptor: a reader that blocks in
-    `sys.stdin.buffer` would abort the interpreter at exit.
+    `empty` is how many empty entries were dropped so far.
     """
 
-    def __init__(self, fd: int, reader: Reader, inbox: SimpleQueue[Any]) -> None:
-        self._fd, self._reader, self._inbox = fd, reader, inbox
+    empty = 0
+
+    def __init__(self, inbox: SimpleQueue[Any]) -> None:
+        self._inbox = inbox
         self._wanted = threading.Semaphore(0)
         self._asked = False
         threading.Thread(target=self._read, name="list", daemon=True).start()
-
-    @property
-    def empty(self) -> int:
-        """How many empty entries were dropped so far."""
-        return self._reader.empty
 
     def more(self) -> None:
         """Ask for the next chunk, unless it has been asked for already."""
@@ -56,11 +56,27 @@ class Stream:
         end = False
         while not end:
             self._wanted.acquire()
-            chunk = self._next()
+            try:
+                chunk = self.next()
+            except BaseException as error:
+                return self._inbox.put(error)
             end = chunk.end
             self._inbox.put(chunk)
 
-    def _next(self) -> Chunk:
+    def next(self) -> Chunk:
+        """What comes next of the list; called in a thread of its own."""
+        raise NotImplementedError
+
+
+class Stream(Asked):
+    """Reads the raw descriptor: a daemon that blocks in `sys.stdin.buffer` would abort the interpreter at exit."""
+
+    def __init__(self, fd: int, reader: Reader, inbox: SimpleQueue[Any]) -> None:
+        self._fd, self._reader = fd, reader
+        super().__init__(inbox)
+
+    def next(self) -> Chunk:
+        """What one read brings."""
         try:
             raw = self._bytes()
         except OSError as error:
@@ -72,6 +88,10 @@ class Stream:
         if self._reader.error is not None:  # the items before the bad record are good
             return Chunk(items, raw, end=True, error=str(self._reader.error))
         return Chunk(items, raw, end=not raw)
+
+    @property
+    def empty(self) -> int:  # type: ignore[override]
+        return self._reader.empty
 
     def _bytes(self) -> bytes:
         while True:

@@ -11,7 +11,10 @@ from .spending import Spending
 
 @dataclass
 class Tally:
-    """Counts over this run's list.  `total` is None while a stream has not ended."""
+    """Counts over this run's list.
+
+    `total` is None while a stream has not ended; a table's has been counted beforehand.
+    """
 
     total: int | None = None
     listed: int = 0  # ids of the list so far, each once
@@ -47,7 +50,7 @@ class Tally:
     @property
     def complete(self) -> bool:
         """Whether the whole list is known and every item of it is done."""
-        return self.total is not None and self.states[State.DONE] == self.listed
+        return self.total is not None and self.states[State.DONE] == self.listed >= self.total
 
     def rate(self) -> float:
         """Attempts ended per second, in this run."""

@@ -195,6 +195,30 @@ def ram(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Any]:
+    """A PostgreSQL of the tests' own, or why there is none; ask `tables.needs` for it."""
+    from postgres import Server, Unavailable
+
+    try:
+        started = Server()
+    except Unavailable as error:
+        yield str(error)
+        return
+    yield started
+    started.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def base(request: pytest.FixtureRequest, scratch: Scratch) -> Any:
+    """A database for a table, of each kind in turn."""
+    from tables import needs, postgres_base, sqlite_base
+
+    if request.param == "sqlite":
+        return sqlite_base(scratch.path)
+    return postgres_base(needs(request.getfixturevalue("server")))
+
+
 @pytest.fixture
 def llm(scratch: Scratch, warms: list[Warm]) -> Any:
     """The fake claude in a Scratch; nothing of it costs anything."""

@@ -9,17 +9,18 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "resumectl"
 FLOORS = {
-    0: {"disk", "plain", "records", "lines", "follow", "tail", "foreign", "journal", "fence", "items", "stream", "place", "program", "shell", "words"},
-    1: {"spending", "standing", "ledger", "accounts", "outputs", "evidence", "when", "resets", "verdict", "template", "presets"},
+    0: {"disk", "plain", "records", "lines", "follow", "tail", "foreign", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
+    1: {"spending", "standing", "ledger", "accounts", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
     2: {"failures", "catalogue", "survey", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "compaction", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
-    4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot", "events", "inspection", "forecast"},
+    4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot", "events", "inspection", "forecast", "database", "rows"},
     5: {"cli", "__main__"},
 }
 LIBRARIES = {
     "typer": {"cli"},
     "rich": {"bar", "picture"},
     "portalocker": {"disk"},
+    "sqlalchemy": {"database"},
     "orjson": {"accounts", "batches", "place", "events", "foreign", "papers", "records", "lines", "follow", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}

@@ -131,6 +131,14 @@ def _warm_up() -> None:
     sys.path.insert(0, str(Path(__file__).parent))
     import diskspy  # noqa: F401
 
+    try:
+        import psycopg  # noqa: F401
+        import sqlalchemy.dialects.postgresql.psycopg
+        import sqlalchemy.dialects.sqlite.pysqlite  # noqa: F401
+
+        import resumectl.rows  # noqa: F401
+    except ImportError:
+        pass  # their tests are skipped, or say that they are missing
     sys.argv = ["resumectl", "run", "--dry-run", "-a", os.devnull, "--", "true"]
     _run(sys.argv[1:])
     gc.freeze()
@@ -166,6 +174,8 @@ def _become(words: list[str], cwd: str, env: dict[str, str], stdin: str, streams
     if spy:
         from diskspy import Spy
 
+        if spy.pop("database", False):
+            from dbspy import DatabaseSpy as Spy
         Spy(**spy).install()
     from resumectl.cli import main
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..items import Item
 from ..ledger import State
 from ..snapshot import Snapshot
 from . import Refusal
@@ -42,9 +43,14 @@ def last_options(snapshot: Snapshot) -> dict[str, Any]:
     return dict(verb("run").make_context("run", arguments, resilient_parsing=True).params)
 
 
-def last_list(snapshot: Snapshot) -> Listing:
-    """The list of the last run: its file, or the copy of what was piped in; Refusal if it can't be read whole."""
+def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
+    """The list of the last run: its file, its table, or the copy of what was piped in; Refusal if it can't be read whole."""
     options = last_options(snapshot)
+    if options["table"] is not None:
+        from .tables import open_source
+
+        source, format = open_source(options, snapshot.directory(), write=False)
+        return source.listing(format)
     path = options["items"]
     items = split_command(options["command"], path)[1]
     format = chosen_format(

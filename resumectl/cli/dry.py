@@ -27,7 +27,7 @@ from ..template import Template, Values
 from ..throttle import Rhythm
 from ..words import duration
 from . import Refusal, put_bytes, tell
-from .lists import Listing, Source
+from .lists import Source
 from .opening import refuse_another_command
 from .starting import before
 
@@ -56,7 +56,7 @@ def describe(
     pacing: Pacing[Any] = Pacing(*unpaced)  # all that would run, one probe or a rate notwithstanding
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
     try:
-        for item in Listing(source, format):
+        for item in source.listing(format):
             admission.take(item)
     except BadEntry as error:
         raise Refusal(f"{source.label}: {error}; nothing was run") from None

@@ -19,7 +19,7 @@ from ..words import clock, duration, shown
 from . import tell
 from .lists import Source
 
-CODES = {"complete": 0, "exhausted": 1, "sigpipe": 141, "journal": 74}
+CODES = {"complete": 0, "exhausted": 1, "sigpipe": 141, "journal": 74, "table": 74}
 PERSON, LATER = 3, 75
 WHY_75 = {"limit", "max-time", "max-items"}
 NAMED = 20  # how many unrecorded ids are named in one line
@@ -43,7 +43,7 @@ def finish(
             loop.run.end(loop.why(), counts)
         except JournalError as error:
             loop.broken = error
-    lines = last_words(loop, order, _go_on(loop, source, [*options, "--", *command]))
+    lines = last_words(loop, order, _go_on(loop, source, [*options, "--", *command]), source.hint)
     for line in lines:
         printer.say(line)
     printer.finish()
@@ -83,6 +83,8 @@ def exit_code(loop: Loop[Any]) -> int:
     if loop.interrupts.signal is not None:
         return 128 + loop.interrupts.signal
     why = loop.why()
+    if loop.followed is not None and loop.followed.error:
+        return 74
     if loop.reader_gone is not None and loop.reader_gone.error:
         return 74
     if why == "exhausted" and loop.admission.passed_over and loop.admission.rules.failed == "only":
@@ -90,13 +92,17 @@ def exit_code(loop: Loop[Any]) -> int:
     return CODES.get(why, LATER if why in WHY_75 else PERSON)
 
 
-def last_words(loop: Loop[Any], order: Order, go_on: str | None) -> list[str]:
-    """The last lines of a run.  `go_on` is what continues it, None if the list can't be read again."""
+def last_words(loop: Loop[Any], order: Order, go_on: str | None, hint: str = "") -> list[str]:
+    """The last lines of a run.  `go_on` is what continues it, None if the list can't be read again; `hint` says more."""
     lines = []
     if loop.pacing.text:
         lines.append(f"stopped: {shown(loop.pacing.text.encode(errors='surrogateescape'), 500)}{_resets(loop)}")
     elif loop.pacing.stop in WHY_75:
         lines.append(f"stopped: --{loop.pacing.stop}")
+    if loop.followed is not None and loop.followed.error not in ("", loop.pacing.text):
+        lines.append(f"resumectl: {loop.followed.error}")
+    if loop.follower is not None:
+        lines += loop.follower.lines()
     if loop.broken is not None:
         lines.append(f"resumectl: {loop.broken}; mend that, then run it again")
     if ids := loop.unrecorded():
@@ -107,6 +113,7 @@ def last_words(loop: Loop[Any], order: Order, go_on: str | None) -> list[str]:
     lines.append(f"journal {shown(str(loop.run.place.journal).encode(errors='surrogateescape'), 4000)}")
     if not loop.tally.complete:
         lines.append(f"to continue: {go_on or 'pipe the list into the same command again'}")
+        lines += [hint] if hint else []
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class Source:
     whole: bool
     words: tuple[bytes, ...] | None = None
     kept: bool = False  # the copy of a list that was piped into an earlier run
+    hint: str = ""  # what a later run needs besides
 
     def is_file(self, path: Path) -> bool:
         """Whether the list is this very file."""
@@ -37,6 +38,10 @@ class Source:
             return self.words is None and os.path.samestat(os.fstat(self.fd), os.stat(path))
         except OSError:
             return False
+
+    def listing(self, format: Format) -> Iterable[Item[Any]]:
+        """Every item, read now."""
+        return Listing(self, format)
 
     def chunks(self) -> Iterator[bytes]:
         if self.words is not None:

@@ -39,7 +39,7 @@ Delimiter = Annotated[
 ListFormat = Annotated[FormatName, typer.Option("--format", help="How the list is written.", rich_help_panel=LIST)]
 Key = Annotated[
     str | None,
-    typer.Option("--key", metavar="FIELD", help="The field that holds the id (jsonl, csv, tsv).", rich_help_panel=LIST),
+    typer.Option("--key", metavar="FIELD", help="The field, or the column, that holds the id.", rich_help_panel=LIST),
 ]
 Repeats = Annotated[
     Duplicates, typer.Option("--duplicates", help="An id that stands in the list twice.", rich_help_panel=LIST)

@@ -33,6 +33,7 @@ from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
 from . import options as o
+from . import tables as t
 from .again import Again
 from .checks import (
     argv_room,
@@ -62,6 +63,10 @@ def run(
     delimiter: o.Delimiter = None,
     format: o.ListFormat = FormatName.LINES,
     key: o.Key = None,
+    db: t.Db = None,
+    table: t.TableName = None,
+    where: t.Where = None,
+    done_column: t.DoneColumn = None,
     duplicates: o.Repeats = Duplicates.SKIP,
     replace: o.Replace = None,
     shell: o.Shell = False,
@@ -130,7 +135,9 @@ def run(
     catch(interrupt)
     again = context.obj if isinstance(context.obj, Again) else Again(sys.argv[2:])
     words, listed_items = split_command(command, items)
-    records = format is not FormatName.LINES
+    other = {"items": items, "words": listed_items, "format": format is not FormatName.LINES, "null": null}
+    tabled = t.wanted(db, table, where, done_column, key, **other, delimiter=delimiter, replay=replay)
+    records = tabled or format is not FormatName.LINES
     template, files = template_of(words, replace, shell, records, stdin is not None), files_of(out, err)
     own: dict[str, Any] = {
         "ok": ok or (),
@@ -151,14 +158,19 @@ def run(
         refuse_with_ungroup(
             how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
         )
-    written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
-    source = again.source() or (open_list(items) if listed_items is None else listed(listed_items))
+    if tabled:
+        row = {"db": db, "table": table, "key": key, "where": where, "done_column": done_column}
+        source, written = t.open_source(row, write=not dry_run)
+    else:
+        written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
+        source = again.source() or (open_list(items) if listed_items is None else listed(listed_items))
     name = program(template)
     executable = find(name, environ) if name is not None else None
     place = place_for(job, journal, words, shell)
     refuse_a_twin(place, words, shell)
     count = slots(jobs)
-    admission_rules = admit.Rules(policy, failed, duplicates, max_attempts)
+    repeats = Duplicates.FAIL if tabled else duplicates  # SQLite tells 7 from '7'; a journal can't
+    admission_rules = admit.Rules(policy, failed, repeats, max_attempts)
     rhythm = Rhythm(rate or 0.0, retry_delay, retry_max_delay, on_limit is OnLimit.WAIT)
     budgets = budgets_of(how.rules, max_cost, max_total_cost)
     pacing_policy = Policy(
@@ -198,15 +210,16 @@ def run(
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
         order = Order(printer, keep=keep_order, replay=catalogue, shelf=shelf)
-        admission: Admission[Any] = Admission(
-            admission_rules, held.ledger, pacing, tally, order if replay or keep_order else None
-        )
+        marks = t.followed(source, order, place, inbox)
+        witness = marks or (order if replay or keep_order else None)
+        admission: Admission[Any] = Admission(admission_rules, held.ledger, pacing, tally, witness)
         counts, new = held.ledger.counts(), not held.journal.exists
         if files != (None, None):
             admission.claims = Claims(files)
         if source.whole:
             take_all(held, source, written, admission)
-        options = again.options(command)
+        late, unnamed = t.count_rows(source, held, tally)
+        options = t.masked_words(again.options(command)) if tabled else again.options(command)
         held.heal()
         if outputs is not None:
             held.open_outputs(outputs, nameless=no_keep)
@@ -217,7 +230,7 @@ def run(
                 "cmd": [pack(word) for word in words],
                 "shell": shell,
                 "total": tally.total,
-                "new": tally.new if source.whole else None,
+                "new": tally.new if source.whole else unnamed,
                 "piped": source.kept or not source.named,
                 "jobs": count,
                 "batch": batch,
@@ -227,6 +240,7 @@ def run(
             keep_fence=ignored,
         )
         admission.held.clear()
+        caught_up = t.catch_up(source, late, held)
         work = Command(
             template=template,
             environ={
@@ -251,15 +265,30 @@ def run(
         printer.start()
         for line in start_lines(held, admission, counts, source, template, new, written, risky):
             printer.say(line)
-        for line in how.lines(count):
+        for line in [*caught_up, *how.lines(count)]:
             printer.say(line)
         order.begin()
-        feed = None if source.whole else Feed(held, admission, Stream(source.fd, Reader(written), inbox))
+        feed = None
+        if not source.whole:
+            stream = t.rows(source, count * batch, inbox) or Stream(source.fd, Reader(written), inbox)
+            feed = Feed(held, admission, stream, copied=not source.named)
         crew = Threads(work, count, inbox)
         loop = Loop(
-            held, pacing, admission, crew, order, inbox, feed=feed, outputs=outputs, batched=batched, grace=grace
+            held,
+            pacing,
+            admission,
+            crew,
+            order,
+            inbox,
+            feed=feed,
+            outputs=outputs,
+            follower=marks,
+            batched=batched,
+            grace=grace,
         )
         catch(lambda number, _frame: inbox.put(Signal(number)))
+        if marks is not None:
+            marks.start()
         loop.go()
         return finish(loop, order, printer, inbox, options, command, source)
     finally:

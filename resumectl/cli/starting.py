@@ -98,7 +98,7 @@ def start_lines(
         yield f"resumectl: this journal will be cleaned up by the system: {why}; choose a lasting place with --journal"
     yield first_line(tally, counts, source.label)
     yield from asides(tally)
-    if cut := tally.states[State.CUT_OFF] if tally.total is not None else counts[State.CUT_OFF]:
+    if cut := tally.states[State.CUT_OFF] if source.whole else counts[State.CUT_OFF]:
         yield cut_off_line(admission.announced or list(islice(held.ledger.ids(State.CUT_OFF), NAMED)), cut)
     if template.angle:
         yield "<id> stands for the item"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
+from ..address import HIDDEN, HINT
 from ..ledger import State
 from ..report import items as counted
 from ..report import money
@@ -190,4 +191,7 @@ def _lines(snapshot: Snapshot) -> Iterator[str]:
     if fields["resume_at"]:
         yield f"  resets   {fields['resume_at']}"
     if fields["command"] and fields["state"] == "stopped":
-        yield f"  continue {snapshot.continuation() or 'by piping the list into the same command again'}"
+        go_on = snapshot.continuation() or "by piping the list into the same command again"
+        yield f"  continue {go_on}"
+        if f":{HIDDEN}@" in go_on:
+            yield f"           ({HINT})"
