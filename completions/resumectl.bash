@@ -15,7 +15,7 @@ _resumectl_options() {
         explain) REPLY='--job --journal -h --help' ;;
         check) REPLY='--job --journal -h --help' ;;
         compact) REPLY='--job --journal -h --help' ;;
-        import) REPLY='--from --items -a --null -0 --template --job --journal -h --help' ;;
+        import) REPLY='--from --items -a --null -0 --template --db --table --key --where --done-column --job --journal -h --help' ;;
         export) REPLY='--job --journal --format -h --help' ;;
         path) REPLY='--job --journal -h --help' ;;
         presets) REPLY='-h --help' ;;
@@ -64,9 +64,9 @@ _resumectl_value() {
         'check --journal') REPLY=file ;;
         'compact --job') REPLY=job ;;
         'compact --journal') REPLY=file ;;
-        'import --from') REPLY='words parallel rush resumable ids' ;;
+        'import --from') REPLY='words parallel rush resumable ids db' ;;
         'import --items' | 'import -a' | 'import --journal') REPLY=file ;;
-        'import --template') REPLY=nothing ;;
+        'import --template' | 'import --db' | 'import --table' | 'import --key' | 'import --where' | 'import --done-column') REPLY=nothing ;;
         'import --job') REPLY=job ;;
         'export --job') REPLY=job ;;
         'export --journal') REPLY=file ;;
@@ -89,7 +89,7 @@ _resumectl_argument() {
         'explain 0') REPLY=id ;;
         'check 0') REPLY=job ;;
         'compact 0') REPLY=job ;;
-        'import 0') REPLY=file ;;
+        'import 0') REPLY=nothing ;;
         'export 0') REPLY=job ;;
         'path 0') REPLY=job ;;
         'presets 0') REPLY='words claude codex curl gemini llm opencode' ;;

@@ -72,7 +72,7 @@ function __resumectl_command
     complete -C (string join ' ' -- $rest (commandline -ct))
 end
 
-set -g __resumectl_valued 'run --items' 'run -a' 'run --arg-file' 'run --delimiter' 'run -d' 'run --format' 'run --key' 'run --db' 'run --table' 'run --where' 'run --done-column' 'run --duplicates' 'run -I' 'run --stdin' 'run --batch' 'run -n' 'run --max-args' 'run --batch-results' 'run --jobs' 'run -j' 'run -P' 'run --timeout' 'run --idle-timeout' 'run --grace' 'run --ok' 'run --fail' 'run --json-pick' 'run --verify' 'run --preset' 'run --rate' 'run --env' 'run --unset' 'run --cut-off' 'run --failed' 'run --max-attempts' 'run --retries' 'run --retry' 'run --retry-delay' 'run --retry-max-delay' 'run --max-items' 'run --max-time' 'run --max-failures' 'run --max-consecutive-failures' 'run --limit' 'run --halt' 'run --slow' 'run --on-limit' 'run --cost' 'run --sum' 'run --max-cost' 'run --max-total-cost' 'run --out' 'run --err' 'run --progress' 'run --job' 'run --journal' 'run --sync' 'run --lock-wait' 'run --orphans' 'run --orphan-wait' 'resume --job' 'resume --journal' 'status --job' 'status --journal' 'status --items' 'status -a' 'results --job' 'results --journal' 'results --format' 'results --to' 'results --id' 'results --stream' 'reset --job' 'reset --journal' 'reset --id' 'reset --items' 'reset -a' 'mark --id' 'mark --items' 'mark -a' 'mark --job' 'mark --journal' 'log --id' 'log --job' 'log --journal' 'explain --job' 'explain --journal' 'check --job' 'check --journal' 'compact --job' 'compact --journal' 'import --from' 'import --items' 'import -a' 'import --template' 'import --job' 'import --journal' 'export --job' 'export --journal' 'export --format' 'path --job' 'path --journal'
+set -g __resumectl_valued 'run --items' 'run -a' 'run --arg-file' 'run --delimiter' 'run -d' 'run --format' 'run --key' 'run --db' 'run --table' 'run --where' 'run --done-column' 'run --duplicates' 'run -I' 'run --stdin' 'run --batch' 'run -n' 'run --max-args' 'run --batch-results' 'run --jobs' 'run -j' 'run -P' 'run --timeout' 'run --idle-timeout' 'run --grace' 'run --ok' 'run --fail' 'run --json-pick' 'run --verify' 'run --preset' 'run --rate' 'run --env' 'run --unset' 'run --cut-off' 'run --failed' 'run --max-attempts' 'run --retries' 'run --retry' 'run --retry-delay' 'run --retry-max-delay' 'run --max-items' 'run --max-time' 'run --max-failures' 'run --max-consecutive-failures' 'run --limit' 'run --halt' 'run --slow' 'run --on-limit' 'run --cost' 'run --sum' 'run --max-cost' 'run --max-total-cost' 'run --out' 'run --err' 'run --progress' 'run --job' 'run --journal' 'run --sync' 'run --lock-wait' 'run --orphans' 'run --orphan-wait' 'resume --job' 'resume --journal' 'status --job' 'status --journal' 'status --items' 'status -a' 'results --job' 'results --journal' 'results --format' 'results --to' 'results --id' 'results --stream' 'reset --job' 'reset --journal' 'reset --id' 'reset --items' 'reset -a' 'mark --id' 'mark --items' 'mark -a' 'mark --job' 'mark --journal' 'log --id' 'log --job' 'log --journal' 'explain --job' 'explain --journal' 'check --job' 'check --journal' 'compact --job' 'compact --journal' 'import --from' 'import --items' 'import -a' 'import --template' 'import --db' 'import --table' 'import --key' 'import --where' 'import --done-column' 'import --job' 'import --journal' 'export --job' 'export --journal' 'export --format' 'path --job' 'path --journal'
 set -g __resumectl_of_job resume status results reset log check compact export path
 
 complete -c resumectl -f
@@ -237,14 +237,18 @@ complete -c resumectl -n '__resumectl_in compact' -l journal -r -F -d 'The journ
 complete -c resumectl -n '__resumectl_in compact' -s h -l help -d 'Short help, and long'
 complete -c resumectl -n '__resumectl_in compact 0' -a '(__resumectl_jobs)'
 
-complete -c resumectl -n '__resumectl_in import' -l from -x -a 'parallel rush resumable ids' -d 'Who wrote it; ids: a plain list of what is done'
+complete -c resumectl -n '__resumectl_in import' -l from -x -a 'parallel rush resumable ids db' -d 'Who wrote it; ids: a plain list of what is done; db: a table\'s marked rows'
 complete -c resumectl -n '__resumectl_in import' -l items -s a -r -F -d 'With parallel: the list that it had'
 complete -c resumectl -n '__resumectl_in import' -l null -s 0 -d 'Entries of LIST (or ids) end with NUL'
 complete -c resumectl -n '__resumectl_in import' -l template -x -d 'With rush: its command, to find the items at {}'
+complete -c resumectl -n '__resumectl_in import' -l db -x -d 'A database, such as sqlite:///jobs.db. [default: RESUMECTL_DB]'
+complete -c resumectl -n '__resumectl_in import' -l table -x -d 'Items are rows of this table'
+complete -c resumectl -n '__resumectl_in import' -l key -x -d 'The field, or the column, that holds the id'
+complete -c resumectl -n '__resumectl_in import' -l where -x -d 'Only rows for which this SQL holds'
+complete -c resumectl -n '__resumectl_in import' -l done-column -x -d 'NULL until the row is done, then the time (UTC)'
 complete -c resumectl -n '__resumectl_in import' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
 complete -c resumectl -n '__resumectl_in import' -l journal -r -F -d 'The journal, wherever it is'
 complete -c resumectl -n '__resumectl_in import' -s h -l help -d 'Short help, and long'
-complete -c resumectl -n '__resumectl_in import 0' -F
 
 complete -c resumectl -n '__resumectl_in export' -l job -x -a '(__resumectl_jobs)' -d 'The job\'s name'
 complete -c resumectl -n '__resumectl_in export' -l journal -r -F -d 'The journal, wherever it is'

@@ -16,6 +16,8 @@ from ..records import Record
 from ..report import items as counted
 from ..run import Run
 from . import Refusal, catch, interrupt, tell
+from . import options as o
+from . import tables as t
 from .lists import Listing, chosen_format, open_list
 from .mark import append_by_hand
 from .where import JobOption, JournalOption, find_place, named_place
@@ -30,11 +32,18 @@ class Source(StrEnum):
     RUSH = "rush"
     RESUMABLE = "resumable"
     IDS = "ids"
+    DB = "db"
 
 
 def import_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What the tool wrote; - is standard input.")],
-    source: Annotated[Source, typer.Option("--from", help="Who wrote it; ids: a plain list of what is done.")],
+    source: Annotated[
+        Source,
+        typer.Option("--from", help="Who wrote it; ids: a plain list of what is done; db: a table's marked rows."),
+    ],
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="What the tool wrote; - is standard input.", show_default=False),
+    ] = None,
     items: Annotated[
         str | None,
         typer.Option("--items", "-a", metavar="LIST", help="With parallel: the list that it had.", show_default=False),
@@ -44,20 +53,35 @@ def import_(
         str | None,
         typer.Option("--template", metavar="CMD", help="With rush: its command, to find the items at {}."),
     ] = None,
+    db: t.Db = None,
+    table: t.TableName = None,
+    key: o.Key = None,
+    where: t.Where = None,
+    done_column: t.DoneColumn = None,
     job: JobOption = None,
     journal: JournalOption = None,
 ) -> int:
     """Record as done (or failed) what another tool's file says, so that a run goes on from there.
 
     FILE is a joblog of GNU parallel, the -C file of rush, the {"key","t"} lines of
-    resumable.mjs, or a list of ids.  A line that is torn or strange is named, and nothing
+    resumable.mjs, or a list of ids; with --from db the rows of a table whose done column
+    is set are taken, as --db --table --key --done-column name it.  A line that is torn or strange is named, and nothing
     is recorded.  What the journal has as done stays done.
 
     Example: resumectl import joblog --from parallel --items ids.txt --job ffmpeg
     """
     catch(interrupt)
     _refuse_misfits(source, items, template, null)
-    told = _told(file, source, items, null, template)
+    tabled = t.wanted(db, table, where, done_column, key, file=file)
+    if tabled is not (source is Source.DB) or tabled is (file is not None):
+        raise Refusal(
+            "--from db needs a table (--db, --table, --key, --done-column), all others a FILE; name the right one"
+        )
+    if tabled:
+        row = {"db": db, "table": table, "key": key, "where": where, "done_column": done_column}
+        told: Sequence[Told] = [Told(id) for id in t.processed(row)]
+    else:
+        told = _told(file or "-", source, items, null, template)
     place = named_place(job, journal)
     if place is None and not jobs_in(directory(os.environ)):
         raise Refusal("which job is it for? there is none here yet; say --job NAME (a run's is its program's name)")

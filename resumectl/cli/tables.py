@@ -59,12 +59,16 @@ class TableSource(Source):
         return self.table.items()
 
 
-def wanted(db: str | None, table: str | None, where: str | None, done: str | None, key: str | None, **others: object) -> bool:
+def wanted(
+    db: str | None, table: str | None, where: str | None, done: str | None, key: str | None, **others: object
+) -> bool:
     """Whether the list is a table.  Refusal where what belongs to one is missing, or another list is named."""
     if db is None and table is None and where is None and done is None:
         return False
     if key is None or table is None or done is None:
-        raise Refusal("a table as the list needs --db URL --table T --key COLUMN --done-column COLUMN; name all of them")
+        raise Refusal(
+            "a table as the list needs --db URL --table T --key COLUMN --done-column COLUMN; name all of them"
+        )
     for name, given in others.items():
         if given:
             name = "a list behind :::" if name == "words" else f"--{name}"
@@ -86,6 +90,13 @@ def open_source(options: Mapping[str, Any], directory: str = "", *, write: bool 
     opened = open_table(Spec(db, name, key, done, options["where"]), directory, write=write)
     hint = HINT if db is not None and masked(db) != db else ""
     return TableSource(-1, opened.label, True, False, hint=hint, table=opened), Format("table", b"", key)
+
+
+def processed(options: Mapping[str, Any]) -> Iterable[bytes]:
+    """The ids of the rows that are done already.  Refusal, or TableError 2, as `open_source`."""
+    source, _ = open_source(options, write=False)
+    assert isinstance(source, TableSource)
+    return source.table.processed()
 
 
 def count_rows(source: Source, held: Run, tally: Tally) -> tuple[list[tuple[bytes, Any]], int | None]:
