@@ -77,6 +77,7 @@ class Start(NamedTuple):
     run: int
     order: int
     batch: str | None
+    name: str | None = None  # under which it was handed out, if it was
 
 
 class Ledger:
@@ -89,6 +90,7 @@ class Ledger:
         self._open: dict[bytes, Start] = {}  # what was started and has no end
         self._starts = self._passed = 0  # how many starts there were; the latest of them that passed
         self._limits: dict[bytes, int] = {}  # id → how many starts there were when it last met a limit
+        self.lost: dict[bytes, Mapping[str, Any]] = {}  # id → fields of its `cut_off`, where its host was lost with it
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.list_total: int | None = None
@@ -143,11 +145,15 @@ class Ledger:
         t, state = record.t, word & STATE
         if t == "started":
             self._starts += 1
-            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, record.rest.get("uuid"))
+            self._open[id] = Start(
+                attempt, self.run.get("run", 0), self._starts, record.rest.get("uuid"), record.rest.get("att")
+            )
+            self.lost.pop(id, None)
             word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | state << BEFORE | OPEN
             return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         if t == "reset":
             self._open.pop(id, None)
+            self.lost.pop(id, None)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
         if t == "uncharged":
             return self._uncharge(record, word, id)
@@ -186,6 +192,8 @@ class Ledger:
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
+        if record.t == "cut_off" and "host" in rest:
+            self.lost[record.ids[0]] = rest
         if record.t == "failed" and word >> FAILURES & MAX_FAILURES < MAX_FAILURES:
             return word + (1 << FAILURES)
         if record.t == "cut_off" and word >> CUTS & MAX_CUTS < MAX_CUTS:
@@ -195,7 +203,7 @@ class Ledger:
     def _spend(self, record: Record) -> None:
         """What an attempt said that it cost; one of which a crash left no end may have cost something too."""
         rest = record.rest
-        if ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
+        if ("ms" in rest or record.t == "cut_off") and rest.get("why") not in ("stop", "released"):
             self.spending.add(rest.get("cost"), rest.get("sums") or {})
 
     def _compacted(self, rest: Mapping[str, Any], word: int, attempt: int) -> int:

@@ -19,7 +19,7 @@ from .items import Item
 from .policy import Before, Policy
 from .spending import Spending
 from .throttle import Moment, Throttle
-from .verdict import Kind, Verdict
+from .verdict import UNSTARTED, Kind, Verdict
 
 T = TypeVar("T")
 PERSON = frozenset({"halt", "failures", "budget", "vanished", "stream"})  # the reasons that exit 3
@@ -76,8 +76,13 @@ class Pacing(Generic[T]):
         """Behind the items that stand in list order."""
         self._first.append(item)
 
+    def resize(self, slots: int) -> None:
+        """So many may run at once from now on; what runs beyond that ends."""
+        self.slots = slots
+        self.throttle.resize(slots)
+
     def again(self, item: Item[T]) -> None:
-        """Next of all: it has been checked and is to run after all."""
+        """Next of all: it has been checked, or never began, and is to run after all."""
         self._first.appendleft(item)
 
     def defer(self, item: Item[T], attempts: int, *, limited: bool = False, cries: bool = False) -> None:
@@ -229,7 +234,7 @@ class Pacing(Generic[T]):
         further attempt, `alone` that no other item shared its start.
         """
         start = self._starts.pop(item.id)
-        if verdict.why != "stop":
+        if verdict.why not in UNSTARTED:
             self.spending.add(verdict.cost, verdict.sums)
         if verdict.kind is Kind.UNCHARGED:
             verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures)
@@ -255,6 +260,9 @@ class Pacing(Generic[T]):
             self.halt("halt", verdict.text)
         elif verdict.why == "spawn":
             self.halt("vanished", verdict.text)
+        elif verdict.why == "released":
+            self._started -= item.id not in self._tries
+            self.again(item)
         elif verdict.why == "slow" and not self.throttle.slowed(now, began):
             self.defer(item, failures)
         elif verdict.why in ("slow", "limit"):

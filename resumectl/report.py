@@ -8,7 +8,7 @@ from .job import Outcome
 from .ledger import State
 from .spending import Spending
 from .tally import Tally
-from .verdict import Kind
+from .verdict import UNSTARTED, Kind
 from .words import duration, shown
 
 WORDS = {State.DONE: "done", State.CUT_OFF: "cut off", State.FAILED: "failed", State.PARKED: "parked", State.NEW: "new"}
@@ -87,7 +87,7 @@ def ended_lines(outcome: Outcome[object]) -> Iterator[str]:
     groups: dict[tuple[Kind, str, str], list[bytes]] = {}
     for id in outcome.job.ids:
         verdict = outcome.of(id)
-        if verdict.kind is not Kind.DONE and verdict.why != "stop" and not (outcome.job.check and outcome.again):
+        if verdict.kind is not Kind.DONE and verdict.why not in UNSTARTED and not (outcome.job.check and outcome.again):
             groups.setdefault((verdict.kind, verdict.why, verdict.text), []).append(id)
     for (kind, why, text), ids in groups.items():
         more = f" and {len(ids) - 1} more of its batch" if len(ids) > 1 else ""
