@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..crew import Threads
 from ..feed import Feed
 from ..files import Claims
 from ..items import Reader
-from ..job import Signal
+from ..job import Crew, Signal
 from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
@@ -30,6 +31,7 @@ from ..tally import Tally
 from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
+from . import machines as m
 from . import options as o
 from .checks import (
     argv_room,
@@ -41,7 +43,7 @@ from .checks import (
     split_command,
     template_of,
 )
-from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, Sync, slots
+from .choices import BatchResults, EngineName, FormatName, OnLimit, OnOrphans, Progress, Sync, slots
 from .dry import describe
 from .ending import finish
 from .judging import environment, judging
@@ -64,7 +66,7 @@ def run(
     stdin: o.Stdin = None,
     batch: o.Batch = 1,
     batch_results: o.HowReported = BatchResults.EXIT,
-    jobs: o.Jobs = 1,
+    jobs: o.Jobs = None,
     timeout: o.Timeout = None,
     idle_timeout: o.IdleTimeout = None,
     grace: o.Grace = "10s",  # type: ignore[assignment]
@@ -114,6 +116,13 @@ def run(
     lock_wait: o.LockWait = "0",  # type: ignore[assignment]
     orphans: o.Orphans = OnOrphans.WAIT,
     orphan_wait: o.OrphanWait = "60s",  # type: ignore[assignment]
+    engine: m.Engine = EngineName.LOCAL,
+    scheduler: m.Scheduler = None,
+    tls_ca: m.TlsCa = None,
+    tls_cert: m.TlsCert = None,
+    tls_key: m.TlsKey = None,
+    insecure_scheduler: m.Insecure = False,
+    max_output: m.MaxOutput = "16MiB",  # type: ignore[assignment]
 ) -> int:
     """Run COMMAND once for each item, and go on where the last run stopped.
 
@@ -149,7 +158,9 @@ def run(
     written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
     source = open_list(items) if listed_items is None else listed(listed_items)
     name = program(template)
-    executable = find(name, environ) if name is not None else None
+    tls = (tls_ca, tls_cert, tls_key)
+    others = m.machines(engine, scheduler, tls, insecure_scheduler, max_output, jobs, ungroup)
+    executable = find(name, environ) if name is not None and others is None else None
     place = named_place(job, journal) or Place(
         directory(os.environ) / f"{name_for(name if shell and name else words[0])}.jsonl"
     )
@@ -174,6 +185,9 @@ def run(
             fresh,
             count,
         )
+    if others is not None:
+        others.join(name, environ)
+        count = others.count
     most, inbox = make_room(count), SimpleQueue[Any]()
     held = Run(place, sync=sync.value, jobs=count)
     outputs = None if ungroup or (no_keep and not keep_order) else Outputs(held.disk, place.out, sync=sync is Sync.FULL)
@@ -186,8 +200,9 @@ def run(
         ignored = settle_orphans(held, orphans, orphan_wait, grace)
         if fresh:
             archived(held)
-        sealed = held.seal_open()
-        pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        sealed = held.seal_open(settle=partial(others.settle, held.ledger) if others is not None else None)
+        width = others.slots if others is not None else count
+        pacing: Pacing[Any] = Pacing(pacing_policy, width, moment(), before(held.ledger))
         pacing.spending.wanted = how.rules.cost is not None
         if batched:
             pacing.room, pacing.weigh = argv_room(template, environ, stdin is not None)
@@ -217,6 +232,7 @@ def run(
                 "jobs": count,
                 "batch": batch,
                 "sync": sync.value,
+                **(others.fields() if others is not None else {}),
             },
             [*sealed, *admission.held],
             keep_fence=ignored,
@@ -238,6 +254,7 @@ def run(
             rules=how.rules,
             limits=Limits(how.timeout, idle_timeout, grace),
             keep_open=(held.fence.fd,),
+            cwd=os.getcwdb() if others is not None else None,
             verify=os.fsencode(verify) if verify is not None else None,
             hold_timeouts=policy is not CutOff.RERUN,
         )
@@ -250,12 +267,24 @@ def run(
             printer.say(line)
         order.begin()
         feed = None if source.whole else Feed(held, admission, Stream(source.fd, Reader(written), inbox))
-        crew = Threads(work, count, inbox)
+        crew: Crew = Threads(work, count, inbox) if others is None else others.crew_for(work, inbox)
         loop = Loop(
-            held, pacing, admission, crew, order, inbox, feed=feed, outputs=outputs, batched=batched, grace=grace
+            held,
+            pacing,
+            admission,
+            crew,
+            order if others is None else others.watch(order),
+            inbox,
+            feed=feed,
+            outputs=outputs,
+            batched=batched,
+            named=others is not None,
+            grace=grace,
         )
         catch(lambda number, _frame: inbox.put(Signal(number)))
         loop.go()
         return finish(loop, order, printer, inbox, options, command, source)
     finally:
+        if others is not None:
+            others.close()
         held.close()
