@@ -31,6 +31,7 @@ from .template import Values
 from .verdict import Kind, Verdict
 
 LOOK = 0.5  # seconds between two looks at the engine while nothing happens
+LAST = 2.0  # seconds for a last word to the ledger
 DEAF = 5.0  # seconds after the KILL until what does not answer is given up
 VAIN = 20  # starts that never began, in a row, until the engine is given up
 LOST = Verdict(Kind.CUT_OFF, "worker", "the worker was lost, and its command may still run there")
@@ -72,7 +73,8 @@ class Cluster:
         self._forgotten: list[str] = []
         self._vain = 0
         self._give_up = float("inf")  # monotonic seconds
-        self._draining = self._gone = False
+        self._draining = self._gone = self._closing = False
+        self._closed = threading.Event()
         self._steps: SimpleQueue[Callable[[], None]] = SimpleQueue()
         engine.listen(self)
         threading.Thread(target=self._run, name="desk", daemon=True).start()
@@ -98,6 +100,11 @@ class Cluster:
     def forget(self, names: Sequence[str]) -> None:
         """How these ended is durable, so the ledger need not know them any more."""
         self._steps.put(partial(self._forgotten.extend, names))
+
+    def close(self) -> None:
+        """What ended is durable: let the ledger forget the last of it, if it answers soon."""
+        self._steps.put(lambda: setattr(self, "_closing", True))
+        self._closed.wait(LAST)
 
     # What the engine says (Listener).
 
@@ -143,6 +150,8 @@ class Cluster:
         if self._forgotten and not self._gone:
             names, self._forgotten = self._forgotten, []
             self._guarded(lambda: self._engine.forget(names))
+        if self._closing:
+            self._closed.set()
 
     def _start(self, job: Job[Any]) -> None:
         # A check leaves no line, and may be handed out again: each time under another name.
@@ -237,8 +246,8 @@ class Cluster:
         job = self._out[name]
         if job.check and not self._draining:
             del self._out[name]
+            self._forgotten.append(name)
             return self._start(job)
-        self._forgotten.append(name)  # without a claim it binds nobody
         self._end(name, RELEASED, 0.0, {})
 
     def _count_vain(self) -> None:
@@ -273,4 +282,7 @@ class Cluster:
 
     def _end(self, name: str, verdict: Verdict, seconds: float, facts: Mapping[str, Any], **rest: Any) -> None:
         self._begun.pop(name, None)
-        self._inbox.put(Outcome(self._out.pop(name), verdict, seconds, facts=facts, **rest))
+        job = self._out.pop(name)
+        if job.check:
+            self._forgotten.append(name)
+        self._inbox.put(Outcome(job, verdict, seconds, facts=facts, **rest))

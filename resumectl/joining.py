@@ -85,7 +85,7 @@ class Needs:
     """What the run will want of each worker."""
 
     program: bytes | None  # None: it depends on the item
-    environ: Mapping[bytes, bytes]
+    path: Mapping[bytes, bytes]  # PATH alone: Dask logs the arguments of a call that fails
     cwd: bytes
 
 
@@ -170,7 +170,7 @@ def _survey(engine: Any, needs: Needs, say: Callable[[str], None]) -> None:
     from .worker import survey
 
     elsewhere = set()
-    for worker, told in engine.on_workers(survey, needs.program, needs.environ, needs.cwd).items():
+    for worker, told in engine.on_workers(survey, needs.program, needs.path, needs.cwd).items():
         if not isinstance(told, dict):
             raise NotJoined(f"{_lacking(told)} on the worker {worker}; install the same resumectl there")
         if told["version"] != __version__:
@@ -194,7 +194,7 @@ class Probe:
         self._began: dict[str, Claim] = {}
         self._replies: dict[str, Reply | None] = {}
         self._news = threading.Condition()
-        command = Command(compile_template([b"sleep", b"600", b"{}"]), needs.environ, Place(Path("probe.jsonl")))
+        command = Command(compile_template([b"sleep", b"600", b"{}"]), needs.path, Place(Path("probe.jsonl")))
         self._command = pickle.dumps(command)
 
     def test(self, say: Callable[[str], None]) -> None:

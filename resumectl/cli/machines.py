@@ -70,8 +70,9 @@ class Machines:
 
     def join(self, program: bytes | None, environ: Mapping[bytes, bytes]) -> None:
         """Raises Refusal, or Unusable where a worker lacks the program."""
+        path = {name: environ[name] for name in (b"PATH",) if name in environ}
         try:
-            self.engine = join(self.address, Needs(program, environ, os.getcwdb()), tell)
+            self.engine = join(self.address, Needs(program, path, os.getcwdb()), tell)
         except NotJoined as error:
             raise Refusal(str(error)) from None
 
@@ -113,6 +114,8 @@ class Machines:
         return Recorded(show, self.crew)
 
     def close(self) -> None:
+        if self.crew is not None:
+            self.crew.close()
         if self.engine is not None:
             self.engine.close()
 
