@@ -192,7 +192,7 @@ class Ledger:
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
-        if record.t == "cut_off" and "worker" in rest:
+        if record.t == "cut_off" and "began" in rest:
             self.lost[record.ids[0]] = rest
         if record.t == "failed" and word >> FAILURES & MAX_FAILURES < MAX_FAILURES:
             return word + (1 << FAILURES)

@@ -49,6 +49,13 @@ def cut_off_line(ids: Sequence[bytes], count: int) -> str:
     return f"cut off before: {', '.join(shown(id) for id in ids)}{more}"
 
 
+def lost_lines(lost: Mapping[bytes, Mapping[str, object]], ids: Iterable[bytes]) -> Iterator[str]:
+    """Of items that were cut off with another machine: where each began, and may still run."""
+    for id in ids:
+        if id in lost:
+            yield f"{shown(id)} may still run on {lost[id]['host']}, where it began at {lost[id]['began']}"
+
+
 def progress_line(tally: Tally) -> str:
     """One line for a log: `57/200 done (12 resumed, 45 completed), 2 failed, 4 running, 3.1/s, 40s left`."""
     done = tally.states[State.DONE]

@@ -16,7 +16,7 @@ from ..ledger import Ledger, State
 from ..place import fleeting
 from ..policy import Before
 from ..printer import Printer
-from ..report import asides, cut_off_line, first_line, pace, progress_line
+from ..report import asides, cut_off_line, first_line, lost_lines, pace, progress_line
 from ..run import Run
 from ..tally import Tally
 from ..template import Template
@@ -103,7 +103,9 @@ def start_lines(
     yield first_line(tally, counts, source.label)
     yield from asides(tally)
     if cut := tally.states[State.CUT_OFF] if tally.total is not None else counts[State.CUT_OFF]:
-        yield cut_off_line(admission.announced or list(islice(held.ledger.ids(State.CUT_OFF), NAMED)), cut)
+        announced = admission.announced or list(islice(held.ledger.ids(State.CUT_OFF), NAMED))
+        yield cut_off_line(announced, cut)
+        yield from lost_lines(held.ledger.lost, announced)
     if template.angle:
         yield "<id> stands for the item"
     if risky:
