@@ -217,9 +217,13 @@ class Probe:
         engine.forget([kept, burnt])
 
     def _wait_for_a_slot(self, name: str, say: Callable[[str], None]) -> None:
+        """Another coordinator may have all slots; that is no fault, but a start that was not claimed is."""
+        from .worker import held
+
         told = False
         while not self._wait(lambda: name in self._began or name in self._replies):
             self._require(self._engine.alive, "begin")
+            self._require(not any(self._engine.on_workers(held, [name]).values()), "claim")
             if not told:
                 say("no slot is free for a test of the cluster; waiting, Ctrl-C ends the wait")
             told = True
