@@ -194,7 +194,7 @@ class Probe:
         self._began: dict[str, Claim] = {}
         self._replies: dict[str, Reply | None] = {}
         self._news = threading.Condition()
-        command = Command(compile_template([b"sleep", b"600", b"{}"]), needs.path, Place(Path("probe.jsonl")))
+        command = Command(compile_template([b"sleep", b"60", b"{}"]), needs.path, Place(Path("probe.jsonl")))
         self._command = pickle.dumps(command)
 
     def test(self, say: Callable[[str], None]) -> None:

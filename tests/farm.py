@@ -67,11 +67,16 @@ class Farm:
     def logs(self) -> str:
         return "".join(path.read_text() for path in self.path.glob("*.log"))
 
-    def end(self, process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
+    def end(self, process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
+        """A worker that is told to go takes its commands with it; one that is killed leaves them."""
         if process.poll() is None:
             os.kill(process.pid, signal.SIGCONT)
             os.kill(process.pid, number)
-            process.wait(30)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def of(self, pid: int) -> subprocess.Popen[bytes]:
         return next(process for process in self.processes if process.pid == pid)

@@ -13,13 +13,14 @@ FLOORS = {
     1: {"spending", "ledger", "outputs", "evidence", "when", "resets", "verdict", "template", "presets"},
     2: {"failures", "catalogue", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
-    4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot"},
+    4: {"batches", "reading", "order", "report", "printer", "bar", "snapshot", "engine", "cluster", "claims", "worker", "dask", "joining"},
     5: {"cli", "__main__"},
 }
 LIBRARIES = {
     "typer": {"cli"},
     "rich": {"bar"},
     "portalocker": {"disk"},
+    "distributed": {"claims", "worker", "dask", "joining", "cli"},
     "orjson": {"batches", "papers", "records", "lines", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}
@@ -104,6 +105,6 @@ def test_reading_a_journal_needs_neither_typer_nor_rich():
     import subprocess
     import sys
 
-    code = "import resumectl, resumectl.snapshot, sys; print({'typer', 'rich', 'portalocker'} & set(sys.modules))"
+    code = "import resumectl, resumectl.snapshot, sys; print({'typer', 'rich', 'portalocker', 'distributed'} & set(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
     assert printed.stdout.strip() == "set()"

@@ -201,7 +201,9 @@ def test_a_batch_reports_from_a_worker(scratch: Scratch, farm: Farm) -> None:
     farm.workers(1)
     hands = Hands(scratch, farm)
     names = hands.items(7)
-    report = 'for i in "$@"; do printf "{\\"id\\":\\"%s\\",\\"status\\":\\"done\\"}\\n" "$i" >>"$RESUMECTL_REPORT"; done'
+    report = (
+        'for i in "$@"; do printf "{\\"id\\":\\"%s\\",\\"status\\":\\"done\\"}\\n" "$i" >>"$RESUMECTL_REPORT"; done'
+    )
     ended = hands.run("-n", "3", "--batch-results", "report", command=("sh", "-c", report, "_"))
     assert ended.code == 0 and sorted(hands.ended("done")) == names, ended.err
 
@@ -217,4 +219,3 @@ def test_no_secret_of_the_environment_reaches_a_log(scratch: Scratch, farm: Farm
     os.kill(victim.pid, KILL)
     run.wait(60)
     assert "s3cr3t" not in farm.logs() + hands.err + scratch.journal().read_text()
-

@@ -77,7 +77,7 @@ def lose_its_result(engine: Dask, farm: Farm, log: Path) -> None:
     future = engine.client.submit(attempt, one, key=key_for(one.attempt), pure=False, retries=0)
     until(lambda: future.status == "finished")
     (where,) = engine.client.who_has([future])[key_for(one.attempt)]
-    farm.end(farm.of(engine.client.run(os.getpid, workers=[where])[where]))
+    farm.end(farm.of(engine.client.run(os.getpid, workers=[where])[where]), signal.SIGKILL)
     future.result(20)
     future.release()
 
@@ -160,7 +160,7 @@ def test_another_scheduler_at_the_same_port_knows_nothing_so_nothing_is_called_r
     run = hands.start()
     until(lambda: hands.count("start"))
     port = farm.address.rpartition(":")[2]
-    farm.end(farm.scheduler)
+    farm.end(farm.scheduler, signal.SIGKILL)
     assert run.wait(40) == 3 and "the scheduler was lost" in hands.err
     hands.gone()
     scratch.journal().write_bytes(b"".join(_before_the_end(scratch.journal())))  # as if it had been killed too
@@ -212,10 +212,14 @@ def test_mutual_tls_lets_the_right_certificate_in_and_no_other(scratch: Scratch,
         farm.workers(1)
         hands = Hands(scratch, farm)
         hands.items(2)
-        wrong = hands.run("--tls-ca", f"{ours}/ca.pem", "--tls-cert", f"{theirs}/cert.pem", "--tls-key", f"{theirs}/key.pem")
+        wrong = hands.run(
+            "--tls-ca", f"{ours}/ca.pem", "--tls-cert", f"{theirs}/cert.pem", "--tls-key", f"{theirs}/key.pem"
+        )
         assert wrong.code == 2 and "no scheduler answers" in wrong.err
         assert hands.run().code == 2
-        right = hands.run("--tls-ca", f"{ours}/ca.pem", "--tls-cert", f"{ours}/cert.pem", "--tls-key", f"{ours}/key.pem")
+        right = hands.run(
+            "--tls-ca", f"{ours}/ca.pem", "--tls-cert", f"{ours}/cert.pem", "--tls-key", f"{ours}/key.pem"
+        )
         assert right.code == 0, right.err
     finally:
         farm.close()
@@ -271,13 +275,14 @@ def test_a_scheduler_that_is_not_there_and_a_missing_extra_exit_2(scratch: Scrat
 
 @pytest.mark.slow
 def test_five_thousand_small_items_leave_the_coordinator_no_larger(scratch: Scratch, farm: Farm) -> None:
-    """What has ended is forgotten on both sides: memory is the window's, not the list's."""
+    """What has ended is forgotten on both sides: memory is the window's, not the list's (MiB)."""
     farm.workers(2)
     hands = Hands(scratch, farm)
     hands.items(5000)
     run = hands.start("--job", "sh", command=("true", "{}"))
     until(lambda: scratch.journal().exists() and scratch.counts()["done"] > 500)
     early, scheduler = peak_memory(run.pid), peak_memory(farm.scheduler.pid)
-    assert run.wait(200) == 0 and scratch.has(done=5000)
-    assert peak_memory(farm.scheduler.pid) - scheduler < 30
-    assert early and int((scratch.path / "peak").read_text() if (scratch.path / "peak").exists() else early) < early + 30
+    until(lambda: scratch.counts()["done"] > 4500 or run.poll() is not None)
+    late = peak_memory(run.pid)
+    assert run.wait(200) == 0 and scratch.has(done=5000) and late < early + 20
+    assert early and peak_memory(farm.scheduler.pid) - scheduler < 30
