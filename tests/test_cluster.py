@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 from handing import HERE, FakeEngine, Handing, ends, reply, stays, waits
+
 from resumectl.admission import CutOff
 from resumectl.cluster import window
 from resumectl.files import FileTemplate

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,17 @@ from faults import patched, peak_memory
 
 pytest.importorskip("distributed", reason="the extra resumectl[dask] is not installed")
 
-from resumectl import joining  # noqa: E402
-from resumectl.claims import key_for  # noqa: E402
-from resumectl.command import Command  # noqa: E402
-from resumectl.dask import Dask, connect  # noqa: E402
-from resumectl.engine import Parcel  # noqa: E402
-from resumectl.items import Item  # noqa: E402
-from resumectl.job import Job  # noqa: E402
-from resumectl.joining import Address, Needs, NotJoined, Probe  # noqa: E402
-from resumectl.place import Place  # noqa: E402
-from resumectl.template import compile as compile_template  # noqa: E402
-from resumectl.worker import attempt  # noqa: E402
+from resumectl import joining
+from resumectl.claims import key_for
+from resumectl.command import Command
+from resumectl.dask import Dask, connect
+from resumectl.engine import Parcel
+from resumectl.items import Item
+from resumectl.job import Job
+from resumectl.joining import Address, Needs, NotJoined, Probe
+from resumectl.place import Place
+from resumectl.template import compile as compile_template
+from resumectl.worker import attempt
 
 cloudpickle = pytest.importorskip("cloudpickle")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers don't have the tests
