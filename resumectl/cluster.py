@@ -31,6 +31,7 @@ from .template import Values
 from .verdict import Kind, Verdict
 
 LOOK = 0.5  # seconds between two looks at the engine while nothing happens
+MANY = 64  # settled attempts that are worth a call to the ledger
 LAST = 2.0  # seconds for a last word to the ledger
 DEAF = 5.0  # seconds after the KILL until what does not answer is given up
 VAIN = 20  # starts that never began, in a row, until the engine is given up
@@ -134,8 +135,10 @@ class Cluster:
 
     def _turn(self) -> None:
         """All steps that have come, then one question to the ledger for all that they left in doubt."""
+        idle = True
         try:
             self._steps.get(timeout=LOOK)()
+            idle = False
             while True:
                 self._steps.get_nowait()()
         except Empty:
@@ -147,7 +150,7 @@ class Cluster:
             self._settle(list(self._out))
         if not self._gone and not self._engine.alive:
             self._lose()
-        if self._forgotten and not self._gone:
+        if (idle or self._closing or len(self._forgotten) >= MANY) and self._forgotten and not self._gone:
             names, self._forgotten = self._forgotten, []
             self._guarded(lambda: self._engine.forget(names))
         if self._closing:
