@@ -73,6 +73,7 @@ def test_a_worker_told_to_go_takes_its_command_with_it(scratch: Scratch, farm: F
     run = hands.start()
     until(lambda: hands.count("start"))
     os.kill(worker.pid, TERM)
+    worker.wait(20)
     assert run.wait(30) == 1 and [r["why"] for r in scratch.records("sh", "cut_off")] == ["worker"]
     hands.gone()
 

@@ -97,6 +97,9 @@ class Crew:
         self._log.append(("start", job.ids[0], job.attempts[0]))
         self._running.append(job)
 
+    def drain(self) -> None:
+        """Nothing: what was started here has begun."""
+
     def stop(self, signum: int) -> None:
         raise AssertionError("nobody sent a signal")
 
