@@ -13,7 +13,7 @@ from conftest import Scratch, until
 from faults import HOLD, opened
 
 # A command that leaves a daemon behind, with its streams closed and in a session of its own.
-DAEMON = 'setsid sh -c \'echo $$ >>daemons; until [ -e go ]; do sleep 0.1; done\' </dev/null >/dev/null 2>&1 & '
+DAEMON = 'setsid sh -c \'echo "$RESUMECTL_ITEM $$" >>daemons; until [ -e go ]; do sleep 0.1; done\' </dev/null >/dev/null 2>&1 & '
 LEAVES_DAEMON = ("sh", "-c", DAEMON + 'echo "$1" >>effects; [ "$1" != stop ] || until [ -e go ]; do sleep 0.02; done', "_", "{}")
 
 
@@ -115,14 +115,15 @@ def test_a_daemon_that_an_ended_item_left_blocks_no_later_run(scratch: Scratch) 
     process.kill()
     os.kill(command, signal.SIGKILL)
     until(lambda: not alive(command))
-    daemons = [int(pid) for pid in scratch.lines("daemons")]
+    daemons = {item: int(pid) for item, pid in map(str.split, scratch.lines("daemons"))}
+    last = daemons.pop("stop")
     blocked = scratch.run("run", "--items", "i", "--orphan-wait", "0", *LEAVES_DAEMON)
-    assert blocked.code == 4 and str(daemons[3]) in blocked.err  # what the cut-off item left may be at work
-    assert not any(str(pid) in blocked.err for pid in daemons[:3])
-    os.killpg(daemons[3], signal.SIGKILL)
+    assert blocked.code == 4 and str(last) in blocked.err  # what the cut-off item left may be at work
+    assert not any(str(pid) in blocked.err for pid in daemons.values())
+    os.killpg(last, signal.SIGKILL)
     scratch.items("a", "b", "c", "d")
     assert scratch.run("run", "--items", "i", "--orphan-wait", "20s", *LEAVES_DAEMON).code == 0
-    assert all(alive(pid) for pid in daemons[:3])
+    assert all(alive(pid) for pid in daemons.values())
     assert sorted(scratch.effects()) == ["a", "b", "c", "d", "stop"]
 
 
