@@ -5,7 +5,7 @@ _resumectl_verbs='run resume status results reset mark log explain check compact
 
 _resumectl_options() {
     case $1 in
-        run) REPLY='--items -a --arg-file --null -0 --delimiter -d --format --key --db --table --where --done-column --duplicates -I --shell --stdin --batch -n --max-args --batch-results --jobs -j -P --timeout --idle-timeout --grace --ok --fail --json-pick --verify --preset --rate --env --unset --cut-off --failed --max-attempts --retries --retry --retry-delay --retry-max-delay --fresh --max-items --max-time --max-failures --max-consecutive-failures --limit --halt --slow --on-limit --cost --sum --max-cost --max-total-cost --dry-run --keep-order -k --tag --ungroup -u --quiet-output --no-keep --replay --out --err --progress --job --journal --sync --accept-command --accept-damage --lock-wait --orphans --orphan-wait -h --help' ;;
+        run) REPLY='--items -a --arg-file --null -0 --delimiter -d --format --key --db --table --where --done-column --duplicates -I --shell --stdin --batch -n --max-args --batch-results --jobs -j -P --timeout --idle-timeout --grace --ok --fail --json-pick --verify --preset --rate --env --unset --cut-off --failed --max-attempts --retries --retry --retry-delay --retry-max-delay --fresh --max-items --max-time --max-failures --max-consecutive-failures --limit --halt --slow --on-limit --cost --sum --max-cost --max-total-cost --dry-run --keep-order -k --tag --ungroup -u --quiet-output --no-keep --replay --out --err --progress --job --journal --sync --accept-command --accept-damage --lock-wait --orphans --orphan-wait --engine --scheduler --tls-ca --tls-cert --tls-key --insecure-scheduler --max-output -h --help' ;;
         resume) REPLY='--job --journal --print -h --help' ;;
         status) REPLY='--job --journal --items -a --json --watch --check --done --failed --cut-off --parked --new --pending --null -0 -h --help' ;;
         results) REPLY='--job --journal --format --to --id --failed --stream -h --help' ;;
@@ -25,8 +25,8 @@ _resumectl_options() {
 
 _resumectl_value() {
     case "$1 $2" in
-        'run --items' | 'run -a' | 'run --arg-file' | 'run --out' | 'run --err' | 'run --journal') REPLY=file ;;
-        'run --delimiter' | 'run -d' | 'run --key' | 'run --db' | 'run --table' | 'run --where' | 'run --done-column' | 'run -I' | 'run --batch' | 'run -n' | 'run --max-args' | 'run --jobs' | 'run -j' | 'run -P' | 'run --timeout' | 'run --idle-timeout' | 'run --grace' | 'run --ok' | 'run --fail' | 'run --json-pick' | 'run --verify' | 'run --rate' | 'run --env' | 'run --unset' | 'run --max-attempts' | 'run --retries' | 'run --retry' | 'run --retry-delay' | 'run --retry-max-delay' | 'run --max-items' | 'run --max-time' | 'run --max-failures' | 'run --max-consecutive-failures' | 'run --limit' | 'run --halt' | 'run --slow' | 'run --cost' | 'run --sum' | 'run --max-cost' | 'run --max-total-cost' | 'run --lock-wait' | 'run --orphan-wait') REPLY=nothing ;;
+        'run --items' | 'run -a' | 'run --arg-file' | 'run --out' | 'run --err' | 'run --journal' | 'run --tls-ca' | 'run --tls-cert' | 'run --tls-key') REPLY=file ;;
+        'run --delimiter' | 'run -d' | 'run --key' | 'run --db' | 'run --table' | 'run --where' | 'run --done-column' | 'run -I' | 'run --batch' | 'run -n' | 'run --max-args' | 'run --jobs' | 'run -j' | 'run -P' | 'run --timeout' | 'run --idle-timeout' | 'run --grace' | 'run --ok' | 'run --fail' | 'run --json-pick' | 'run --verify' | 'run --rate' | 'run --env' | 'run --unset' | 'run --max-attempts' | 'run --retries' | 'run --retry' | 'run --retry-delay' | 'run --retry-max-delay' | 'run --max-items' | 'run --max-time' | 'run --max-failures' | 'run --max-consecutive-failures' | 'run --limit' | 'run --halt' | 'run --slow' | 'run --cost' | 'run --sum' | 'run --max-cost' | 'run --max-total-cost' | 'run --lock-wait' | 'run --orphan-wait' | 'run --scheduler' | 'run --max-output') REPLY=nothing ;;
         'run --format') REPLY='words lines jsonl csv tsv' ;;
         'run --duplicates') REPLY='words skip fail' ;;
         'run --stdin') REPLY='words item items' ;;
@@ -39,6 +39,7 @@ _resumectl_value() {
         'run --job') REPLY=job ;;
         'run --sync') REPLY='words full none' ;;
         'run --orphans') REPLY='words wait kill ignore' ;;
+        'run --engine') REPLY='words local dask' ;;
         'resume --job') REPLY=job ;;
         'resume --journal') REPLY=file ;;
         'status --job') REPLY=job ;;

@@ -72,7 +72,7 @@ function __resumectl_command
     complete -C (string join ' ' -- $rest (commandline -ct))
 end
 
-set -g __resumectl_valued 'run --items' 'run -a' 'run --arg-file' 'run --delimiter' 'run -d' 'run --format' 'run --key' 'run --db' 'run --table' 'run --where' 'run --done-column' 'run --duplicates' 'run -I' 'run --stdin' 'run --batch' 'run -n' 'run --max-args' 'run --batch-results' 'run --jobs' 'run -j' 'run -P' 'run --timeout' 'run --idle-timeout' 'run --grace' 'run --ok' 'run --fail' 'run --json-pick' 'run --verify' 'run --preset' 'run --rate' 'run --env' 'run --unset' 'run --cut-off' 'run --failed' 'run --max-attempts' 'run --retries' 'run --retry' 'run --retry-delay' 'run --retry-max-delay' 'run --max-items' 'run --max-time' 'run --max-failures' 'run --max-consecutive-failures' 'run --limit' 'run --halt' 'run --slow' 'run --on-limit' 'run --cost' 'run --sum' 'run --max-cost' 'run --max-total-cost' 'run --out' 'run --err' 'run --progress' 'run --job' 'run --journal' 'run --sync' 'run --lock-wait' 'run --orphans' 'run --orphan-wait' 'resume --job' 'resume --journal' 'status --job' 'status --journal' 'status --items' 'status -a' 'results --job' 'results --journal' 'results --format' 'results --to' 'results --id' 'results --stream' 'reset --job' 'reset --journal' 'reset --id' 'reset --items' 'reset -a' 'mark --id' 'mark --items' 'mark -a' 'mark --job' 'mark --journal' 'log --id' 'log --job' 'log --journal' 'explain --job' 'explain --journal' 'check --job' 'check --journal' 'compact --job' 'compact --journal' 'import --from' 'import --items' 'import -a' 'import --template' 'import --db' 'import --table' 'import --key' 'import --where' 'import --done-column' 'import --job' 'import --journal' 'export --job' 'export --journal' 'export --format' 'path --job' 'path --journal'
+set -g __resumectl_valued 'run --items' 'run -a' 'run --arg-file' 'run --delimiter' 'run -d' 'run --format' 'run --key' 'run --db' 'run --table' 'run --where' 'run --done-column' 'run --duplicates' 'run -I' 'run --stdin' 'run --batch' 'run -n' 'run --max-args' 'run --batch-results' 'run --jobs' 'run -j' 'run -P' 'run --timeout' 'run --idle-timeout' 'run --grace' 'run --ok' 'run --fail' 'run --json-pick' 'run --verify' 'run --preset' 'run --rate' 'run --env' 'run --unset' 'run --cut-off' 'run --failed' 'run --max-attempts' 'run --retries' 'run --retry' 'run --retry-delay' 'run --retry-max-delay' 'run --max-items' 'run --max-time' 'run --max-failures' 'run --max-consecutive-failures' 'run --limit' 'run --halt' 'run --slow' 'run --on-limit' 'run --cost' 'run --sum' 'run --max-cost' 'run --max-total-cost' 'run --out' 'run --err' 'run --progress' 'run --job' 'run --journal' 'run --sync' 'run --lock-wait' 'run --orphans' 'run --orphan-wait' 'run --engine' 'run --scheduler' 'run --tls-ca' 'run --tls-cert' 'run --tls-key' 'run --max-output' 'resume --job' 'resume --journal' 'status --job' 'status --journal' 'status --items' 'status -a' 'results --job' 'results --journal' 'results --format' 'results --to' 'results --id' 'results --stream' 'reset --job' 'reset --journal' 'reset --id' 'reset --items' 'reset -a' 'mark --id' 'mark --items' 'mark -a' 'mark --job' 'mark --journal' 'log --id' 'log --job' 'log --journal' 'explain --job' 'explain --journal' 'check --job' 'check --journal' 'compact --job' 'compact --journal' 'import --from' 'import --items' 'import -a' 'import --template' 'import --db' 'import --table' 'import --key' 'import --where' 'import --done-column' 'import --job' 'import --journal' 'export --job' 'export --journal' 'export --format' 'path --job' 'path --journal'
 set -g __resumectl_of_job resume status results reset log check compact export path
 
 complete -c resumectl -f
@@ -108,7 +108,7 @@ complete -c resumectl -n '__resumectl_in run' -l shell -d 'COMMAND is one string
 complete -c resumectl -n '__resumectl_in run' -l stdin -x -a 'item items' -d 'Give the command its item on standard input'
 complete -c resumectl -n '__resumectl_in run' -l batch -s n -l max-args -x -d 'Up to N items a process'
 complete -c resumectl -n '__resumectl_in run' -l batch-results -x -a 'exit report stdout' -d 'How a batch\'s items are judged: by its exit, or as it reports'
-complete -c resumectl -n '__resumectl_in run' -l jobs -s j -s P -x -d 'How many run at once; 0: one a core'
+complete -c resumectl -n '__resumectl_in run' -l jobs -s j -s P -x -d 'How many run at once; 0: one a core. [default: 1; all slots of a cluster]'
 complete -c resumectl -n '__resumectl_in run' -l timeout -x -d 'Stop an attempt after this time'
 complete -c resumectl -n '__resumectl_in run' -l idle-timeout -x -d 'Stop an attempt that prints nothing for this time'
 complete -c resumectl -n '__resumectl_in run' -l grace -x -d 'From TERM to KILL'
@@ -158,6 +158,13 @@ complete -c resumectl -n '__resumectl_in run' -l accept-damage -d 'Go on with wh
 complete -c resumectl -n '__resumectl_in run' -l lock-wait -x -d 'Wait for another run to end'
 complete -c resumectl -n '__resumectl_in run' -l orphans -x -a 'wait kill ignore' -d 'Commands of a killed run that still live'
 complete -c resumectl -n '__resumectl_in run' -l orphan-wait -x -d 'How long to wait for them'
+complete -c resumectl -n '__resumectl_in run' -l engine -x -a 'local dask' -d 'Where the commands run'
+complete -c resumectl -n '__resumectl_in run' -l scheduler -x -d 'The Dask scheduler'
+complete -c resumectl -n '__resumectl_in run' -l tls-ca -r -F -d 'Who signs the certificates of a tls:// scheduler'
+complete -c resumectl -n '__resumectl_in run' -l tls-cert -r -F -d 'Our certificate'
+complete -c resumectl -n '__resumectl_in run' -l tls-key -r -F -d 'Our key'
+complete -c resumectl -n '__resumectl_in run' -l insecure-scheduler -d 'Use a tcp:// scheduler on another machine: who reaches its port runs code there'
+complete -c resumectl -n '__resumectl_in run' -l max-output -x -d 'How much of an item\'s output travels back; an item that prints more is held'
 complete -c resumectl -n '__resumectl_in run' -s h -l help -d 'Short help, and long'
 complete -c resumectl -n __resumectl_at_command -a '(__resumectl_command)'
 

@@ -172,6 +172,9 @@ class _Inline:
     def start(self, job: Job[Any]) -> None:
         self._inbox.put(self._work(job, None))
 
+    def drain(self) -> None:
+        """Nothing to do: what was started here has ended."""
+
     def stop(self, signum: int) -> None:
         """Nothing runs while the loop does."""
 

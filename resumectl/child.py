@@ -113,6 +113,7 @@ class Start:
     environ: Mapping[bytes, bytes]
     streams: Streams
     keep_open: tuple[int, ...] = ()
+    cwd: bytes | None = None  # None: our own
 
     def popen(self) -> subprocess.Popen[bytes]:
         """Start it.  A file without `#!` is run by /bin/sh, as execvp does.  Raises OSError, ValueError."""
@@ -129,6 +130,7 @@ class Start:
             argv,
             executable=executable,
             env=self.environ,
+            cwd=self.cwd,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

@@ -48,6 +48,7 @@ class Command:
     rules: Rules = Rules()
     limits: Limits = Limits()
     keep_open: tuple[int, ...] = ()
+    cwd: bytes | None = None  # where the child runs; None: in our own directory
     verify: bytes | None = None  # a script for /bin/sh -c, with placeholders
     hold_timeouts: bool = False
 
@@ -77,7 +78,7 @@ class Command:
             verdict, ended = self._run(job, leash, began, streams, papers)
         if papers is not None:
             found, note = self._results(job, papers, verdict, leash, began, streams[1])
-        _put_in_place(streams, done=verdict.kind is Kind.DONE)
+        put_in_place(streams, done=verdict.kind is Kind.DONE)
         out, err = (stream if stream.fd < 0 else caught(stream) for stream in streams)
         return Outcome(job, verdict, time.monotonic() - began, ended, out, err, found, note=note)
 
@@ -118,7 +119,7 @@ class Command:
         environ = self._environ(job) if papers is None else self._batch_environ(job, papers)
         try:
             argv = self._argv(job)
-            executable = self.program or find(argv[0], environ)
+            executable = self.program or find(argv[0], environ, self.cwd)
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
         fds = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
@@ -142,7 +143,7 @@ class Command:
         began: float,
         streams: tuple[int, int, int],
     ) -> Ended | Verdict:
-        start = Start(argv, executable, environ, streams, self.keep_open)
+        start = Start(argv, executable, environ, streams, self.keep_open, self.cwd)
         try:
             ended = child.run(start, leash, self.limits, began=began)
         except ValueError:
@@ -246,7 +247,7 @@ class Command:
         return environ
 
 
-def _put_in_place(streams: tuple[Spool, Spool], *, done: bool) -> None:
+def put_in_place(streams: Sequence[Spool], *, done: bool) -> None:
     """A file of its own gets its name only when its item is done; else it is output like any other."""
     for stream in streams:
         if isinstance(stream, PartFile):

@@ -41,6 +41,9 @@ class Threads:
             threading.stack_size(previous)
         self._jobs.put((job, leash))
 
+    def drain(self) -> None:
+        """Nothing to do: what was started here has begun."""
+
     def stop(self, signum: int) -> None:
         """Signal what runs; what has not begun never begins."""
         for leash in list(self._leashes.values()):

@@ -27,6 +27,7 @@ class Job(Generic[T]):
     slot: int
     check: bool = False
     batch: bool = False  # its items are handed over as a list, even if there is only one
+    named: bool = False  # it is handed out under a name of its own, which its line carries
 
     @cached_property
     def ids(self) -> tuple[bytes, ...]:
@@ -37,9 +38,15 @@ class Job(Generic[T]):
         for item, attempt, key in zip(self.items, self.attempts, self.keys, strict=True):
             yield Job((item,), (attempt,), (key,), self.uuid, self.slot)
 
+    @property
+    def name(self) -> str:
+        """A name that no other start ever has, and that tells nothing of the id: part of the key, part of the UUID."""
+        return f"{self.keys[0].replace('-', '')[:16]}.{self.uuid[:8]}"
+
     def started(self) -> Record:
         """The line before its start; a batch's names the files that belong to it."""
-        return Record("started", self.ids, self.attempts, {"uuid": self.uuid} if self.batch else {})
+        rest = {"uuid": self.uuid} if self.batch else {}
+        return Record("started", self.ids, self.attempts, {**rest, "att": self.name} if self.named else rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,8 @@ class Outcome(Generic[T]):
 
     `results` are the verdicts of items that differ from the whole's, `each` what is to
     be kept for each item of its own, `again` the items of which another attempt follows
-    in this run, `note` what a person should know besides.  `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
+    in this run, `note` what a person should know besides, `facts` what its lines are to
+    tell besides (where it ran).  `error` says that what it printed can't be caught or put in its place: the disk's fault, not the item's.
     """
 
     job: Job[T]
@@ -62,6 +70,7 @@ class Outcome(Generic[T]):
     again: frozenset[bytes] = frozenset()
     note: str = ""
     error: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, id: bytes) -> Verdict:
         """The verdict on one of its items."""
@@ -113,10 +122,24 @@ class Follower(Protocol[T]):
         """What is to be said of it at the end of the run."""
 
 
+@dataclass(frozen=True)
+class News:
+    """What a crew has to tell besides outcomes: a line for the journal, a line for a person, how many
+    jobs it takes at once from now on, or why nothing can be started any more."""
+
+    record: Record | None = None
+    say: str = ""
+    slots: int | None = None
+    halt: str = ""
+
+
 class Crew(Protocol):
-    """Where jobs run.  Outcomes are put into the inbox, in any order."""
+    """Where jobs run.  Outcomes and News are put into the inbox, in any order."""
 
     def start(self, job: Job[Any]) -> None: ...
+
+    def drain(self) -> None:
+        """Nothing more is to begin: give back what was started and has not begun, as uncharged `released`."""
 
     def stop(self, signum: int) -> None:
         """Signal what runs; what has not begun never begins."""
@@ -164,6 +187,7 @@ def _fields(outcome: Outcome[Any], verdict: Verdict, run: int) -> dict[str, Any]
     if verdict.kind is not Kind.DONE:
         rest["why"] = verdict.why
     rest["ms"] = round(outcome.seconds * 1000)
+    rest |= outcome.facts
     if verdict.resume_at is not None:
         rest["resume_at"] = stamp(verdict.resume_at)
     if verdict.source is not None:

@@ -46,6 +46,7 @@ class Ledger:
         self._open: dict[bytes, Start] = {}  # what was started and has no end
         self._starts = self._passed = 0  # how many starts there were; the latest of them that passed
         self._limits: dict[bytes, int] = {}  # id → how many starts there were when it last met a limit
+        self.lost: dict[bytes, Mapping[str, Any]] = {}  # id → fields of its `cut_off`, where its host was lost with it
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.list_total: int | None = None
@@ -64,8 +65,7 @@ class Ledger:
         if not record.ids:
             return self._enter_run(record)
         self._note_kept(record.rest)
-        for at, id in enumerate(record.ids):
-            attempt = record.attempts[at] if at < len(record.attempts) else 0
+        for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
             self._enter_item(record, id, attempt)
 
     def enter_plain(self, rows: Sequence[Row]) -> None:
@@ -129,7 +129,7 @@ class Ledger:
             self.resume_at = None
             self._take_list(record.rest)
             if past := record.rest.get("past"):
-                self._take_past(past)
+                vars(self).update((name, past[name]) for name in self.past().keys() & past.keys())
         elif record.t == "list":
             self._take_list(record.rest)
         elif record.t == "end" and record.rest.get("run") == self.run.get("run"):
@@ -137,12 +137,7 @@ class Ledger:
 
     def past(self) -> dict[str, Any]:
         """What compact writes beside the last run, for no item's record tells it any more."""
-        names = ("kept_end", "ended", "ended_ms", "limited", "resume_at")
-        return {name: getattr(self, name) for name in names}
-
-    def _take_past(self, past: Mapping[str, Any]) -> None:
-        for name in self.past().keys() & past.keys():
-            setattr(self, name, past[name])
+        return {name: getattr(self, name) for name in ("kept_end", "ended", "ended_ms", "limited", "resume_at")}
 
     def _take_list(self, fields: Mapping[str, Any]) -> None:
         if fields.get("total") is not None:
@@ -165,10 +160,12 @@ class Ledger:
         t = record.t
         if t == "started":
             self._starts += 1
-            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, record.rest.get("uuid"))
+            self.lost.pop(id, None)
+            named = record.rest.get("uuid"), record.rest.get("att")
+            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, *named)
             return started(word, attempt)
         if t == "reset":
-            self._open.pop(id, None)
+            self._open.pop(id, self.lost.pop(id, None))
             if record.rest.get("by") == "compact":
                 return self._compacted(record, word & ~STATE, attempt, id)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
@@ -209,6 +206,8 @@ class Ledger:
             self.ended += 1 if "ms" in rest else 0
             self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
+        if record.t == "cut_off" and "began" in rest:
+            self.lost[record.ids[0]] = rest
         if record.t in COUNTED:
             return once_more(word, COUNTED[record.t])
         return word | EXHAUSTED if rest.get("why") == "attempts" else word

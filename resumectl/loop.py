@@ -19,7 +19,7 @@ from .admission import Admission
 from .ends import Ends
 from .feed import Source
 from .interrupts import Interrupts
-from .job import Crew, Followed, Follower, Job, Notice, Outcome, ReaderGone, Show, Signal
+from .job import Crew, Followed, Follower, Job, News, Notice, Outcome, ReaderGone, Show, Signal
 from .ledger import State
 from .lines import JournalError
 from .outputs import Outputs
@@ -28,9 +28,11 @@ from .records import Record
 from .run import Run
 from .stream import Chunk
 from .throttle import Moment
+from .verdict import Kind
 
 T = TypeVar("T")
 LOOK = 1.0  # seconds between two looks at the journal while nothing happens
+PAUSES = frozenset({"limit", "slow"})  # what holds further starts
 
 
 class Loop(Generic[T]):
@@ -53,6 +55,7 @@ class Loop(Generic[T]):
         follower: Follower[T] | None = None,
         batched: bool = False,
         keyed: bool = True,
+        named: bool = False,
         grace: float = 10.0,
     ) -> None:
         self.run, self.pacing, self.admission = run, pacing, admission
@@ -60,6 +63,7 @@ class Loop(Generic[T]):
         self.interrupts = Interrupts(crew, pacing, show, grace)
         self.batched = batched  # each start gets its items as a list
         self.keyed = keyed  # whoever runs the jobs wants idempotency keys
+        self.named = named  # each start is handed out under a name of its own
         self.tally = admission.tally
         self._feed = feed
         self.broken: JournalError | None = None
@@ -68,7 +72,8 @@ class Loop(Generic[T]):
         self.follower, self.followed = follower, Followed() if follower is None else None
         self._ends = Ends(run, pacing, admission, show, outputs, follower)
         self._owed: list[Record] = []  # what the journal lacks
-        self._slots = list(range(1, pacing.slots + 1))
+        self._slots: list[int] = []  # numbers that were given back
+        self._most = 0  # the highest number that was given out
 
     def go(self) -> None:
         """Turn until everything has ended."""
@@ -86,6 +91,8 @@ class Loop(Generic[T]):
         for outcome in outcomes:
             self._settle(outcome)
         self._keep()
+        if self.pacing.stop is not None:
+            self.crew.drain()
         jobs = self._choose()
         if self._write(jobs):
             self._ends.acknowledge()
@@ -97,6 +104,8 @@ class Loop(Generic[T]):
         heappush(self._slots, outcome.job.slot)
         if outcome.error:
             self._break(JournalError(outcome.error, 74))
+        if outcome.verdict.kind is Kind.UNCHARGED and outcome.verdict.why in PAUSES:
+            self.crew.drain()
         for record in self._ends.settle(outcome, moment()):
             self._owe(record)
 
@@ -164,8 +173,20 @@ class Loop(Generic[T]):
             self.followed = event
             if event.error:
                 self.pacing.halt("table", event.error)
+        elif isinstance(event, News):
+            self._heard(event)
         elif isinstance(event, BaseException):
             raise event
+
+    def _heard(self, news: News) -> None:
+        if news.record is not None:
+            self._owe(news.record)
+        if news.say:
+            self.show.say(news.say)
+        if news.slots is not None:
+            self.pacing.resize(news.slots)
+        if news.halt:
+            self.pacing.halt("vanished", news.halt)
 
     def _listed(self, chunk: Chunk | None) -> None:
         """Take in more of the list, or ask for it."""
@@ -184,8 +205,15 @@ class Loop(Generic[T]):
             check = items[0].id in self.admission.to_check
             attempts = tuple(self.run.ledger.attempts(item.id) + (not check) for item in items)
             keys = tuple(self.run.key(item.id) for item in items) if self.keyed else ()
-            jobs.append(Job(items, attempts, keys, str(uuid.uuid4()), heappop(self._slots), check, self.batched))
+            jobs.append(Job(items, attempts, keys, str(uuid.uuid4()), self._slot(), check, self.batched, self.named))
         return jobs
+
+    def _slot(self) -> int:
+        """The lowest free slot number."""
+        if self._slots:
+            return heappop(self._slots)
+        self._most += 1
+        return self._most
 
     def _write(self, jobs: Sequence[Job[T]]) -> bool:
         """Append what is owed and the starts; False if the journal did not take it."""

@@ -12,28 +12,17 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from .failures import Failures
 from .items import Item
-from .policy import Before, Policy
+from .policy import Before, Ending, Policy
 from .spending import Spending
 from .throttle import Moment, Throttle
-from .verdict import Kind, Verdict
+from .verdict import UNSTARTED, Kind, Verdict
 
 T = TypeVar("T")
 PERSON = frozenset({"halt", "failures", "budget", "vanished", "stream"})  # the reasons that exit 3
-
-
-class Ending(NamedTuple):
-    """How an attempt is to be recorded, and whether another one of it follows in this run."""
-
-    verdict: Verdict
-    again: bool = False
-
-
-def _weightless(item: Item[Any]) -> int:
-    return 0
 
 
 class Pacing(Generic[T]):
@@ -67,7 +56,7 @@ class Pacing(Generic[T]):
         self._passed = 0  # the latest start that passed
         self._alone: set[bytes] = set()
         self.room = 0  # how much of what an item weighs goes into one start
-        self.weigh: Callable[[Item[T]], int] = _weightless
+        self.weigh: Callable[[Item[T]], int] = lambda item: 0
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
         self._failures = Failures(policy.max_failures, policy.max_consecutive_failures)
@@ -76,8 +65,13 @@ class Pacing(Generic[T]):
         """Behind the items that stand in list order."""
         self._first.append(item)
 
+    def resize(self, slots: int) -> None:
+        """So many may run at once from now on; what runs beyond that ends."""
+        self.slots = slots
+        self.throttle.resize(slots)
+
     def again(self, item: Item[T]) -> None:
-        """Next of all: it has been checked and is to run after all."""
+        """Next of all: it has been checked, or never began, and is to run after all."""
         self._first.appendleft(item)
 
     def defer(self, item: Item[T], attempts: int, *, limited: bool = False, cries: bool = False) -> None:
@@ -228,7 +222,7 @@ class Pacing(Generic[T]):
             self.passed(item.id, verdict, echo=echo)
             return Ending(verdict)
         self._starts.pop(item.id)
-        if verdict.why != "stop":
+        if verdict.why not in UNSTARTED:
             self.spending.add(verdict.cost, verdict.sums)
         if verdict.kind is Kind.UNCHARGED:
             verdict = self._uncharged(item, verdict, now, now.mono - seconds, failures, echo)
@@ -262,6 +256,9 @@ class Pacing(Generic[T]):
             self.halt("halt", verdict.text)
         elif verdict.why == "spawn":
             self.halt("vanished", verdict.text)
+        elif verdict.why == "released":
+            self._started -= item.id not in self._tries
+            self.again(item)
         elif verdict.why == "slow" and (echo or not self.throttle.slowed(now, began)):
             self.defer(item, failures)
         elif verdict.why in ("slow", "limit"):

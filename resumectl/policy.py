@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .throttle import Rhythm
+from .verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -29,3 +31,10 @@ class Before:
     mean: float | None = None
     cost: float = 0.0
     limited: bool = False
+
+
+class Ending(NamedTuple):
+    """How an attempt is to be recorded, and whether another one of it follows in this run."""
+
+    verdict: Verdict
+    again: bool = False

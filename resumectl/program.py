@@ -16,13 +16,14 @@ class Unusable(Exception):
         self.code = code
 
 
-def find(name: bytes, environ: Mapping[bytes, bytes]) -> bytes:
-    """The file that `name` stands for on the PATH of `environ`; raises Unusable."""
+def find(name: bytes, environ: Mapping[bytes, bytes], cwd: bytes | None = None) -> bytes:
+    """The file that `name` stands for on the PATH of `environ`, seen from `cwd`; raises Unusable."""
     shown = os.fsdecode(name)
     if not name:
         raise Unusable("the command's first word is empty; name a program", 127)
     denied = None
     for path in _candidates(name, environ):
+        path = os.path.join(cwd or b"", path)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             _check_interpreter(path, shown)
             return path

@@ -53,6 +53,13 @@ def cut_off_line(ids: Sequence[bytes], count: int) -> str:
     return f"cut off before: {', '.join(shown(id) for id in ids)}{more}"
 
 
+def lost_lines(lost: Mapping[bytes, Mapping[str, object]], ids: Iterable[bytes]) -> Iterator[str]:
+    """Of items that were cut off with another machine: where each began, and may still run."""
+    for id in ids:
+        if id in lost:
+            yield f"{shown(id)} may still run on {lost[id]['host']}, where it began at {lost[id]['began']}"
+
+
 def progress_line(tally: Tally) -> str:
     """One line for a log: `57/200 done (12 resumed, 45 completed), 2 failed, 4 running, 3.1/s, 40s left`."""
     done = tally.states[State.DONE]
@@ -87,13 +94,13 @@ def pace(tally: Tally) -> str:
 
 def ended_lines(outcome: Outcome[object]) -> Iterator[str]:
     """What is said of items that did not end well: one line for each reason, naming the first."""
-    from .verdict import Kind
+    from .verdict import UNSTARTED, Kind
 
     words = {Kind.FAILED: "failed", Kind.CUT_OFF: "cut off", Kind.HELD: "held", Kind.UNCHARGED: "not now"}
     groups: dict[tuple[Kind, str, str], list[bytes]] = {}
     for id in outcome.job.ids:
         verdict = outcome.of(id)
-        if verdict.kind is not Kind.DONE and verdict.why != "stop" and not (outcome.job.check and outcome.again):
+        if verdict.kind is not Kind.DONE and verdict.why not in UNSTARTED and not (outcome.job.check and outcome.again):
             groups.setdefault((verdict.kind, verdict.why, verdict.text), []).append(id)
     for (kind, why, text), ids in groups.items():
         more = f" and {len(ids) - 1} more of its batch" if len(ids) > 1 else ""

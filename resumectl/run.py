@@ -32,6 +32,9 @@ from .verdict import Kind, Verdict
 
 Pause = Callable[[float], None]
 T = TypeVar("T")
+# What is known of starts that were handed out under these names: how each ended, and more fields of its line.
+Settle = Callable[[Sequence[str]], Mapping[str, tuple[Kind, Mapping[str, Any]]]]
+UNKNOWN = {"text": "handed out to another machine; whether it began is unknown"}
 
 
 class Run:
@@ -109,10 +112,12 @@ class Run:
         files = [os.fspath(Papers(self.place, name).items) for name in {s.batch for s in open_items.values()} if name]
         return self._guard(lambda: ask(self.disk, self.place.live, self.place.journal, keys, files))
 
-    def seal_open(self, why: str = "crash") -> list[Record]:
+    def seal_open(self, why: str = "crash", settle: Settle | None = None) -> list[Record]:
         """The end of each item whose last record is `started`: done if its batch had reported so, else
-        cut off.  The ledger takes them in at once."""
+        cut off, or what `settle` knows.  The ledger takes them in at once."""
         told: dict[str, dict[bytes, Verdict]] = {}
+        names = [start.name for start in self.ledger.open_items().values() if start.name is not None]
+        settled = settle(names) if settle is not None and names else {}
         records = []
         for id, start in self.ledger.open_items().items():
             if start.batch is not None and start.batch not in told:
@@ -122,7 +127,10 @@ class Run:
                 why_too = {} if verdict.kind is Kind.DONE else {"why": verdict.why, "text": verdict.text}
                 records.append(Record(verdict.kind.value, (id,), (start.attempt,), {"reported": True, **why_too}))
             else:
-                records.append(Record("cut_off", (id,), (start.attempt,), {"run": start.run, "why": why}))
+                unknown = (Kind.CUT_OFF, UNKNOWN if start.name is not None else {})
+                kind, facts = settled.get(start.name or "", unknown)
+                rest = {"run": start.run, "why": why} if kind is Kind.CUT_OFF else {}
+                records.append(Record(kind.value, (id,), (start.attempt,), {**rest, **facts}))
         for record in records:
             self.ledger.enter(record)
         return records

@@ -34,7 +34,7 @@ class Spending:
         rest = record.rest
         if rest.get("by") == "compact":
             self._take_all(rest)
-        elif ("ms" in rest or record.t == "cut_off") and rest.get("why") != "stop":
+        elif ("ms" in rest or record.t == "cut_off") and rest.get("why") not in ("stop", "released"):
             self.add(rest.get("cost"), rest.get("sums") or {})
 
     def _take_all(self, rest: Mapping[str, Any]) -> None:

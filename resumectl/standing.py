@@ -92,3 +92,4 @@ class Start(NamedTuple):
     run: int
     order: int
     batch: str | None
+    name: str | None = None  # under which it was handed out, if it was

@@ -44,6 +44,11 @@ class Throttle:
         self._row = self._successes = 0
         self._wait = UNKNOWN
 
+    def resize(self, slots: int) -> None:
+        """There are so many slots from now on."""
+        self.width = slots if self.width >= self.slots else max(1, min(self.width, slots))
+        self.slots = slots
+
     def allowed(self, now: Moment) -> int:
         """How many may run at once at this moment; 0 while nothing may start."""
         if self.until is not None and now.wall < self.until:

@@ -28,6 +28,7 @@ from .when import When, any_of
 __all__ = ["Ended", "Evidence", "Kind", "Pick", "Rules", "Verdict", "When", "judge"]
 
 TEMPFAIL = 75  # EX_TEMPFAIL of sysexits.h: "try again later", the way a script of one's own says limit
+UNSTARTED = frozenset({"stop", "released"})  # uncharged, because it never began: it cost nothing, and is not news
 TEXT = 300  # characters of a tool's words that are worth keeping
 
 _CUT_OFF: dict[int, str] = {

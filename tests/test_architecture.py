@@ -13,13 +13,14 @@ FLOORS = {
     1: {"spending", "standing", "ledger", "accounts", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
     2: {"failures", "catalogue", "survey", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "compaction", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew"},
-    4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot", "events", "inspection", "forecast", "database", "rows"},
+    4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot", "events", "inspection", "forecast", "database", "rows", "engine", "cluster", "claims", "worker", "dask", "joining"},
     5: {"cli", "__main__"},
 }
 LIBRARIES = {
     "typer": {"cli"},
     "rich": {"bar", "picture"},
     "portalocker": {"disk"},
+    "distributed": {"claims", "worker", "dask", "joining", "cli"},
     "sqlalchemy": {"database"},
     "orjson": {"accounts", "batches", "place", "events", "foreign", "papers", "records", "lines", "follow", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
@@ -105,6 +106,6 @@ def test_reading_a_journal_needs_neither_typer_nor_rich():
     import subprocess
     import sys
 
-    code = "import resumectl, resumectl.snapshot, sys; print({'typer', 'rich', 'portalocker'} & set(sys.modules))"
+    code = "import resumectl, resumectl.snapshot, sys; print({'typer', 'rich', 'portalocker', 'distributed'} & set(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
     assert printed.stdout.strip() == "set()"

@@ -51,6 +51,13 @@ class OnOrphans(StrEnum):
     IGNORE = "ignore"
 
 
+class EngineName(StrEnum):
+    """Where the commands run."""
+
+    LOCAL = "local"
+    DASK = "dask"
+
+
 class Progress(StrEnum):
     """How progress is shown."""
 
@@ -85,10 +92,18 @@ def interval(text: str) -> float:
     return _UNITS[match[2] or "s"] / float(match[1])
 
 
-def slots(jobs: int) -> int:
-    """How many slots `-j` asks for; 0 is one for each core that we may use."""
-    if jobs:
-        return jobs
+def size(text: str) -> int:
+    """A number of bytes such as `16MiB`, `500K`, `2g`: units of 1024."""
+    match = re.fullmatch(r"(\d+)([kmg]?)(?:i?b)?", text.lower())
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is no size; write 500K, 16MiB or 1G")
+    return int(match[1]) << 10 * " kmg".index(match[2] or " ")
+
+
+def slots(jobs: int | None) -> int:
+    """How many slots `-j` asks for, one if it was not given; 0 is one for each core that we may use."""
+    if jobs != 0:
+        return jobs or 1
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS

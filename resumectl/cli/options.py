@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from ..admission import CutOff, Duplicates, Failed
-from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, StdinName, Sync, interval, seconds
+from .choices import (
+    BatchResults,
+    FormatName,
+    OnLimit,
+    OnOrphans,
+    Progress,
+    StdinName,
+    Sync,
+    interval,
+    seconds,
+)
 
 LIST, RETRY, RUN, STOP, OUTPUT, JOB = "Items", "What to run again", "Running", "Stopping", "Output", "The job"
 
@@ -65,9 +75,15 @@ HowReported = Annotated[
     ),
 ]
 Jobs = Annotated[
-    int,
+    int | None,
     typer.Option(
-        "--jobs", "-j", "-P", min=0, metavar="N", help="How many run at once; 0: one a core.", rich_help_panel=RUN
+        "--jobs",
+        "-j",
+        "-P",
+        min=0,
+        metavar="N",
+        help="How many run at once; 0: one a core. [default: 1; all slots of a cluster]",
+        rich_help_panel=RUN,
     ),
 ]
 Timeout = Annotated[

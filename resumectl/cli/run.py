@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..crew import Threads
 from ..feed import Feed
 from ..files import Claims
 from ..items import Reader
-from ..job import Signal
+from ..job import Crew, Signal
 from ..loop import Loop, moment
 from ..order import Order
 from ..outputs import Outputs, Shelf
@@ -32,26 +33,18 @@ from ..tally import Tally
 from ..template import has_placeholder_in_script, program
 from ..throttle import Rhythm
 from . import catch, interrupt
+from . import checks as c
+from . import machines as m
 from . import options as o
 from . import tables as t
 from .again import Again
-from .checks import (
-    argv_room,
-    budgets_of,
-    cut_off_policy,
-    files_of,
-    refuse_in_batches,
-    refuse_with_ungroup,
-    split_command,
-    template_of,
-)
-from .choices import BatchResults, FormatName, OnLimit, OnOrphans, Progress, Sync, slots
+from .choices import BatchResults, EngineName, FormatName, OnLimit, OnOrphans, Progress, Sync, slots
 from .dry import describe
 from .ending import finish
 from .judging import environment, judging
 from .lists import chosen_format, listed, open_list
 from .opening import archived, refuse_a_twin, refuse_another_command, settle_orphans
-from .starting import before, make_room, printer_for, start_lines, take_all
+from .starting import before, make_room, named_job, printer_for, start_lines, take_all
 from .where import place_for
 
 
@@ -73,7 +66,7 @@ def run(
     stdin: o.Stdin = None,
     batch: o.Batch = 1,
     batch_results: o.HowReported = BatchResults.EXIT,
-    jobs: o.Jobs = 1,
+    jobs: o.Jobs = None,
     timeout: o.Timeout = None,
     idle_timeout: o.IdleTimeout = None,
     grace: o.Grace = "10s",  # type: ignore[assignment]
@@ -123,6 +116,13 @@ def run(
     lock_wait: o.LockWait = "0",  # type: ignore[assignment]
     orphans: o.Orphans = OnOrphans.WAIT,
     orphan_wait: o.OrphanWait = "60s",  # type: ignore[assignment]
+    engine: m.Engine = EngineName.LOCAL,
+    scheduler: m.Scheduler = None,
+    tls_ca: m.TlsCa = None,
+    tls_cert: m.TlsCert = None,
+    tls_key: m.TlsKey = None,
+    insecure_scheduler: m.Insecure = False,
+    max_output: m.MaxOutput = "16MiB",  # type: ignore[assignment]
 ) -> int:
     """Run COMMAND once for each item, and go on where the last run stopped.
 
@@ -134,11 +134,11 @@ def run(
     """
     catch(interrupt)
     again = context.obj if isinstance(context.obj, Again) else Again(sys.argv[2:])
-    words, listed_items = split_command(command, items)
+    words, listed_items = c.split_command(command, items)
     other = {"items": items, "words": listed_items, "format": format is not FormatName.LINES, "null": null}
     tabled = t.wanted(db, table, where, done_column, key, **other, delimiter=delimiter, replay=replay)
     records = tabled or format is not FormatName.LINES
-    template, files = template_of(words, replace, shell, records, stdin is not None), files_of(out, err)
+    template, files = c.template_of(words, replace, shell, records, stdin is not None), c.files_of(out, err)
     own: dict[str, Any] = {
         "ok": ok or (),
         "fail": fail or (),
@@ -150,12 +150,12 @@ def run(
     own |= {"json-pick": json_pick, "cost": cost, "timeout": timeout}
     how = judging(words, shell, preset, own)
     environ = environment(os.environb, env, how.unset)
-    policy = cut_off_policy(cut_off, verify)
+    policy = c.cut_off_policy(cut_off, verify)
     batched = batch > 1 or batch_results is not BatchResults.EXIT
     if batched:
-        refuse_in_batches(template, replace, out=out, err=err)
+        c.refuse_in_batches(template, replace, out=out, err=err)
     if ungroup:
-        refuse_with_ungroup(
+        c.refuse_with_ungroup(
             how.rules, idle_timeout=idle_timeout, out=out, err=err, replay=replay, tag=tag, keep_order=keep_order
         )
     if tabled:
@@ -165,30 +165,25 @@ def run(
         written = chosen_format(null or listed_items is not None, delimiter, format.value, key)
         source = again.source() or (open_list(items) if listed_items is None else listed(listed_items))
     name = program(template)
-    executable = find(name, environ) if name is not None else None
+    tls = (tls_ca, tls_cert, tls_key)
+    others = m.machines(engine, scheduler, tls, insecure_scheduler, max_output, jobs, ungroup)
+    executable = find(name, environ) if name is not None and others is None else None
     place = place_for(job, journal, words, shell)
     refuse_a_twin(place, words, shell)
     count = slots(jobs)
     repeats = Duplicates.FAIL if tabled else duplicates  # SQLite tells 7 from '7'; a journal can't
     admission_rules = admit.Rules(policy, failed, repeats, max_attempts)
     rhythm = Rhythm(rate or 0.0, retry_delay, retry_max_delay, on_limit is OnLimit.WAIT)
-    budgets = budgets_of(how.rules, max_cost, max_total_cost)
+    budgets = c.budgets_of(how.rules, max_cost, max_total_cost)
     pacing_policy = Policy(
         max_failures, max_consecutive_failures, max_items, max_time, retries, *budgets, rhythm, batch
     )
     if dry_run:
-        return describe(
-            place,
-            source,
-            written,
-            template,
-            admission_rules,
-            pacing_policy,
-            (words, shell),
-            accept_command,
-            fresh,
-            count,
-        )
+        rules = admission_rules, pacing_policy
+        return describe(place, source, written, template, *rules, (words, shell), accept_command, fresh, count)
+    if others is not None:
+        others.join(name, environ)
+        count = others.count
     most, inbox = make_room(count), SimpleQueue[Any]()
     held = Run(place, sync=sync.value, jobs=count)
     outputs = None if ungroup or (no_keep and not keep_order) else Outputs(held.disk, place.out, sync=sync is Sync.FULL)
@@ -201,11 +196,12 @@ def run(
         ignored = settle_orphans(held, orphans, orphan_wait, grace)
         if fresh:
             archived(held)
-        sealed = held.seal_open()
-        pacing: Pacing[Any] = Pacing(pacing_policy, count, moment(), before(held.ledger))
+        sealed = held.seal_open(settle=partial(others.settle, held.ledger) if others is not None else None)
+        width = others.slots if others is not None else count
+        pacing: Pacing[Any] = Pacing(pacing_policy, width, moment(), before(held.ledger))
         pacing.spending.wanted = how.rules.cost is not None
         if batched:
-            pacing.room, pacing.weigh = argv_room(template, environ, stdin is not None)
+            pacing.room, pacing.weigh = c.argv_room(template, environ, stdin is not None)
         tally = Tally(spending=pacing.spending)
         printer = printer_for(inbox, most, tally, Progress.NONE if ungroup else progress, tag, quiet_output)
         shelf = Shelf(place.out) if catalogue is not None else None
@@ -235,6 +231,7 @@ def run(
                 "jobs": count,
                 "batch": batch,
                 "sync": sync.value,
+                **(others.fields() if others is not None else {}),
             },
             [*sealed, *admission.held],
             keep_fence=ignored,
@@ -243,11 +240,7 @@ def run(
         caught_up = t.catch_up(source, late, held)
         work = Command(
             template=template,
-            environ={
-                **environ,
-                b"RESUMECTL_JOB": os.fsencode(place.job),
-                b"RESUMECTL_JOURNAL": os.fsencode(place.journal),
-            },
+            environ=named_job(environ, place),
             place=place,
             files=files,
             inherit=ungroup,
@@ -257,6 +250,7 @@ def run(
             rules=how.rules,
             limits=Limits(how.timeout, idle_timeout, grace),
             keep_open=(held.fence.fd,),
+            cwd=os.getcwdb() if others is not None else None,
             verify=os.fsencode(verify) if verify is not None else None,
             hold_timeouts=policy is not CutOff.RERUN,
         )
@@ -272,18 +266,19 @@ def run(
         if not source.whole:
             stream = t.rows(source, count * batch, inbox) or Stream(source.fd, Reader(written), inbox)
             feed = Feed(held, admission, stream, copied=not source.named)
-        crew = Threads(work, count, inbox)
+        crew: Crew = Threads(work, count, inbox) if others is None else others.crew_for(work, inbox)
         loop = Loop(
             held,
             pacing,
             admission,
             crew,
-            order,
+            order if others is None else others.watch(order),
             inbox,
             feed=feed,
             outputs=outputs,
             follower=marks,
             batched=batched,
+            named=others is not None,
             grace=grace,
         )
         catch(lambda number, _frame: inbox.put(Signal(number)))
@@ -292,4 +287,6 @@ def run(
         loop.go()
         return finish(loop, order, printer, inbox, options, command, source)
     finally:
+        if others is not None:
+            others.close()
         held.close()

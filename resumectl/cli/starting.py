@@ -12,10 +12,10 @@ from typing import Any
 from ..admission import NAMED, Admission, BadEntry
 from ..items import Format
 from ..ledger import Ledger, State
-from ..place import fleeting
+from ..place import Place, fleeting
 from ..policy import Before
 from ..printer import Printer
-from ..report import asides, cut_off_line, first_line, pace, progress_line
+from ..report import asides, cut_off_line, first_line, lost_lines, pace, progress_line
 from ..run import Run
 from ..tally import Tally
 from ..template import Template
@@ -76,6 +76,11 @@ def printer_for(
     return Printer(inbox, most, progress=plain, tag=tag, quiet=quiet)
 
 
+def named_job(environ: Mapping[bytes, bytes], place: Place) -> dict[bytes, bytes]:
+    """The commands' environment, with the names of the job and of its journal."""
+    return {**environ, b"RESUMECTL_JOB": os.fsencode(place.job), b"RESUMECTL_JOURNAL": os.fsencode(place.journal)}
+
+
 def before(ledger: Ledger) -> Before:
     """What earlier runs left for the pacing."""
     return Before(ledger.mean_seconds(), ledger.spending.total, ledger.limited or ledger.end.get("why") == "limit")
@@ -99,7 +104,9 @@ def start_lines(
     yield first_line(tally, counts, source.label)
     yield from asides(tally)
     if cut := tally.states[State.CUT_OFF] if source.whole else counts[State.CUT_OFF]:
-        yield cut_off_line(admission.announced or list(islice(held.ledger.ids(State.CUT_OFF), NAMED)), cut)
+        announced = admission.announced or list(islice(held.ledger.ids(State.CUT_OFF), NAMED))
+        yield cut_off_line(announced, cut)
+        yield from lost_lines(held.ledger.lost, announced)
     if template.angle:
         yield "<id> stands for the item"
     if risky:

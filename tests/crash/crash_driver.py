@@ -98,6 +98,9 @@ class Crew:
         self._log += [("start", id, attempt) for id, attempt in zip(job.ids, job.attempts, strict=True)]
         self._running.append(job)
 
+    def drain(self) -> None:
+        """Nothing: what was started here has begun."""
+
     def stop(self, signum: int) -> None:
         raise AssertionError("nobody sent a signal")
 
