@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from .ledger import State
+from .plain import STARTED, End, Rows
 from .records import Record
 from .spending import Spending
 from .standing import STATES
@@ -55,16 +56,31 @@ class Accounts:
 
     def __init__(self) -> None:
         self._accounts: dict[bytes, Account] = {}
+        self._ends: dict[bytes, End] = {}  # of the items of which there is nothing else to tell
 
     def enter(self, record: Record) -> None:
         if record.t == "started":
             return
         for id in record.ids:
-            account = self._accounts.get(id)
-            if account is None:
-                account = self._accounts[id] = Account()
+            account = self._accounts[id] = self.of(id)
+            self._ends.pop(id, None)
             account.enter(record)
+
+    def enter_rows(self, rows: Rows) -> None:
+        """Take plain lines in: the same as `enter` for each, several times quicker."""
+        types, ids = rows.types, rows.ids
+        ends = {id: at for at, (t, id) in enumerate(zip(types, ids, strict=True)) if t != STARTED}
+        apart = {ids[at] for at in rows.unusual()} | (ends.keys() & self._accounts.keys()) | (ends.keys() & self._ends.keys())
+        apart |= rows.unended()
+        self._ends.update([(id, rows.end(at)) for id, at in ends.items() if id not in apart])
+        for at in [at for at, id in enumerate(ids) if id in apart] if apart else ():
+            self.enter(rows.record(at))
 
     def of(self, id: bytes) -> Account:
         """An item's account, an empty one if nothing of it has ended."""
-        return self._accounts.get(id) or Account()
+        account = self._accounts.get(id)
+        if account is None:
+            account, end = Account(), self._ends.get(id)
+            if end is not None:
+                account.enter(Record("done", (id,), (end.attempt,), end.fields()))
+        return account

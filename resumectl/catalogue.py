@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from .ledger import Ledger, State
 from .outputs import Kept, kept
+from .plain import End, Rows
 from .records import Record
 
 
@@ -26,22 +27,36 @@ class Catalogue:
     """Takes in records, beside a ledger that says which items are done."""
 
     def __init__(self) -> None:
-        self._entries: dict[bytes, Entry] = {}
+        self._entries: dict[bytes, Entry | End] = {}
 
     def enter(self, record: Record) -> None:
         """Remember an attempt's end; a person's word or a reset changes nothing that was printed."""
-        rest = record.rest
-        if record.t not in ("done", "failed") or ("by" in rest and rest["by"] != "compact"):
+        if record.t not in ("done", "failed") or record.rest.get("by", "compact") != "compact":
             return
-        out, err = kept(rest.get("out")), kept(rest.get("err"))
         for id, attempt in zip(record.ids, record.attempts, strict=True):
-            self._entries[id] = Entry(record.t, attempt, rest.get("rc"), rest.get("ms"), rest.get("at", ""), out, err)
+            self._entries[id] = _entry(record.t, attempt, record.rest)
+
+    def enter_rows(self, rows: Rows) -> None:
+        """Take plain lines in: the same as `enter` for each, several times quicker."""
+        unusual = rows.unusual()
+        self._entries.update([(rows.ids[at], rows.end(at)) for at in rows.ends(unusual)])
+        if unusual:
+            apart = {rows.ids[at] for at in unusual}
+            for at in [at for at, id in enumerate(rows.ids) if id in apart]:
+                self.enter(rows.record(at))
 
     def entry(self, id: bytes, state: State) -> Entry | None:
         """The entry of an item in this state; None if its last ended attempt came to something else."""
         entry = self._entries.get(id)
+        if isinstance(entry, End):
+            entry = _entry("done", entry.attempt, entry.fields())
         return entry if entry is not None and entry.t == state.name.lower() else None
 
     def of(self, ledger: Ledger, state: State) -> Iterator[tuple[bytes, Entry | None]]:
         """Every item in a state, in first-seen order, with its entry."""
         return ((id, self.entry(id, state)) for id in ledger.ids(state))
+
+
+def _entry(t: str, attempt: int, rest: Mapping[str, Any]) -> Entry:
+    streams = kept(rest.get("out")), kept(rest.get("err"))
+    return Entry(t, attempt, rest.get("rc"), rest.get("ms"), rest.get("at", ""), *streams)

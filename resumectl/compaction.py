@@ -38,7 +38,7 @@ def lines(ledger: Ledger, accounts: Accounts) -> Iterator[Record]:
     if ledger.run:
         known = ledger.list_total is not None
         listed = {"total": ledger.list_total, "new": ledger.unnamed if known else None}
-        yield Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": ledger.past()})
+        yield Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": ledger.figures.past()})
     if ledger.end:
         yield Record("end", (), (), {**ledger.end, "bad": 0, "by": "compact"})
 

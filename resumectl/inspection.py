@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import orjson
+
 from .disk import Disk
-from .lines import Text, read
+from .lines import Text, fold, read
 from .outputs import Kept, Shelf, kept
 from .place import Place
+from .plain import Rows
 from .records import Record
 from .words import shown
 
@@ -30,8 +33,6 @@ class Inspection:
 
     def __init__(self, place: Place) -> None:
         self.place, self.text = place, Text(place.journal)
-        self.streams = self.bytes = 0  # kept streams and their bytes, a batch's once
-        self._before: tuple[Kept | None, Kept | None] = (None, None)
 
     def faults(self) -> Iterator[Fault]:
         """All that is wrong, kept output first.  The stump that a crash leaves, or a run just writes, is not.
@@ -40,30 +41,62 @@ class Inspection:
         """
         shelf = Shelf(self.place.out)
         try:
-            for record in read(self.place.journal, Disk(), text=self.text):
-                if "out" in record.rest or "err" in record.rest:
-                    yield from self._kept(record, shelf)
+            self.kept = _Streams(shelf)
+            fold(self.place.journal, [self.kept], Disk(), text=self.text)
+            if self.kept.lost:
+                yield from self._lost(shelf)
         finally:
             shelf.close()
         for line, byte in self.text.damages():
             yield Fault(line, byte, "not what was written")
 
-    def _kept(self, record: Record, shelf: Shelf) -> Iterator[Fault]:
-        where = kept(record.rest.get("out")), kept(record.rest.get("err"))
+    def _lost(self, shelf: Shelf) -> Iterator[Fault]:
+        """Read once more, line by line, for the lines that name what is lost."""
+        text, streams = Text(self.place.journal), _Streams(shelf)
+        for record in read(self.place.journal, text=text):
+            streams.enter(record)
+            for name, one in streams.lost:
+                stretch = f"bytes {one.offset} to {one.offset + one.length - 1} of {self.place.out.name}"
+                what = f"the kept {name} of {shown(record.ids[0])} ({stretch}) is not what was kept"
+                yield Fault(text.lines, text.byte, what)
+            streams.lost.clear()
+
+    def counts(self) -> str:
+        """One line: what has been read."""
+        torn = len(self.text.bad)
+        stumps = f", {torn} torn by a crash (or being written)" if torn else ""
+        return f"{self.text.lines} lines{stumps}, {self.kept.count} kept streams of {self.kept.bytes} bytes"
+
+
+class _Streams:
+    """Takes in records and looks at each kept stream that they name, a batch's once."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.count = self.bytes = 0
+        self.lost: list[tuple[str, Kept]] = []
+        self._shelf = shelf
+        self._before: tuple[Kept | None, Kept | None] = (None, None)
+
+    def enter(self, record: Record) -> None:
+        if "out" in record.rest or "err" in record.rest:
+            self._look(kept(record.rest.get("out")), kept(record.rest.get("err")))
+
+    def enter_rows(self, rows: Rows) -> None:
+        unusual = rows.unusual()
+        for at in sorted([*rows.ends(unusual), *unusual]):
+            if rows.outs[at]:
+                self._look(*map(kept, orjson.loads(b"[%b,%b]" % (rows.outs[at], rows.errs[at]))))
+            else:
+                self.enter(rows.record(at))
+
+    def _look(self, out: Kept | None, err: Kept | None) -> None:
+        where = out, err
         if where == self._before and any(one is not None and one.length for one in where):
             return  # of the same batch
         self._before = where
         for name, one in zip(("stdout", "stderr"), where, strict=True):
             if one is None:
                 continue
-            self.streams, self.bytes = self.streams + 1, self.bytes + one.length
-            if one.length and shelf.get(one) is None:
-                stretch = f"bytes {one.offset} to {one.offset + one.length - 1} of {self.place.out.name}"
-                what = f"the kept {name} of {shown(record.ids[0])} ({stretch}) is not what was kept"
-                yield Fault(self.text.lines, self.text.byte, what)
-
-    def counts(self) -> str:
-        """One line: what has been read."""
-        torn = len(self.text.bad)
-        stumps = f", {torn} torn by a crash (or being written)" if torn else ""
-        return f"{self.text.lines} lines{stumps}, {self.streams} kept streams of {self.bytes} bytes"
+            self.count, self.bytes = self.count + 1, self.bytes + one.length
+            if one.length and self._shelf.get(one) is None:
+                self.lost.append((name, one))

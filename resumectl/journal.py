@@ -10,7 +10,7 @@ import os
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -20,8 +20,7 @@ import orjson
 
 from . import __version__
 from .disk import APPEND, Disk, write_all, write_new
-from .lines import VERSION, JournalError, Text, read
-from .plain import Row
+from .lines import VERSION, Fold, JournalError, Text, fold
 from .records import Record, encode, seal, stamp
 
 PART = 4096  # lines that are written at a time
@@ -45,14 +44,13 @@ class Journal:
         self._suspect = False  # a sync failed: what it covered may be lost behind our back
         self._looked = 0.0  # monotonic seconds
 
-    def load(self, enter: Callable[[Record], None], plain: Callable[[list[Row]], None] | None = None) -> None:
-        """Read the whole file, if there is one, giving each record to `enter`, plain lines in bulk to `plain`."""
+    def load(self, *folds: Fold) -> None:
+        """Read the whole file, if there is one, giving each record to all of `folds`."""
         if not self.disk.exists(self.path):
             return
         self._fd = self.disk.open(self.path, APPEND & ~os.O_CREAT)
         if self.disk.size(self._fd):
-            for record in read(self.path, self.disk, self._fd, self.text, plain):
-                enter(record)
+            fold(self.path, folds, self.disk, self._fd, self.text)
         self._size = self.text.size
 
     @property

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .plain import Row
+from .figures import Figures
+from .plain import STARTED, UNCHARGED, Rows
 from .records import ALONE, Record
-from .spending import Spending
 from .standing import (
     ALL,
     ATTEMPTS,
@@ -49,104 +49,68 @@ class Ledger:
         self.lost: dict[bytes, Mapping[str, Any]] = {}  # id → fields of its `cut_off`, where its host was lost with it
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
+        self.figures = Figures()
         self.list_total: int | None = None
         self._list_new = 0
         self._named_since = 0  # ids first named since that count was taken
-        self.ended_ms = 0  # of all done attempts
-        self.ended = 0
-        self.kept_end = 0  # the highest byte of `NAME.out` that a record names
-        self.run_ended = 0  # attempts ended in the last run
-        self.spending = Spending()  # of all attempts, failed ones too
-        self.resume_at: str | None = None  # when the last limit said that it ends
-        self.limited = False  # a limit was met, and nothing was done since
 
     def enter(self, record: Record) -> None:
         """Take one record in."""
         if not record.ids:
             return self._enter_run(record)
-        self._note_kept(record.rest)
+        if record.t != "started":
+            self.figures.take(record)
         for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
             self._enter_item(record, id, attempt)
 
-    def enter_plain(self, rows: Sequence[Row]) -> None:
-        """Take in starts and clean ends in bulk: the same as `enter`, many times quicker.
+    def enter_rows(self, rows: Rows) -> None:
+        """Take plain lines in: the same as `enter` for each, several times quicker.
 
-        A start whose end is among them leaves nothing but its place in the order of first mention.
+        An id that all these lines start and end well, and no line before them knows, is
+        folded with all others of that kind; what else there is, line by line.
         """
-        words, opened, same = self._words, self._open, self._same
-        begun, fresh, run = dict[bytes, Start](), 0, self.run.get("run", 0)
-        done = {
-            a: same.setdefault(word, word) for a in {row[3] for row in rows} for word in [done_again(UNTOLD, int(a))]
-        }
-        for _, t, id, a, ms, at, size, err_at, err_size, _, _ in rows:
-            if t == b"started":
-                self._starts += 1
-                if opened:
-                    opened.pop(id, None)
-                begun[id] = Start(int(a), run, self._starts, None)
-                words.setdefault(id, UNTOLD)
-                continue
-            if begun or opened:
-                start = begun.pop(id, None) or opened.pop(id, None)
-                self._passed = max(self._passed, start.order if start else 0)
-            known = words.get(id, UNTOLD)
-            if known == UNTOLD:
-                fresh += 1
-                words[id] = done[a]
-            else:
-                self._named_since += not known & NAMED
-                self._put(id, done_again(known, int(a)))
-            if ms:
-                self._ended_well(int(ms))
-            if size or err_size:
-                ends = int(at or 0) + int(size or 0), int(err_at or 0) + int(err_size or 0)
-                self.kept_end = max(self.kept_end, *ends)
-        self._named_since += fresh
-        self._counts[State.DONE] += fresh
-        for id, start in begun.items():
-            self._begun(id, start)
-
-    def _ended_well(self, ms: int) -> None:
-        self.ended += 1
-        self.ended_ms += ms
-        self.run_ended += 1
-        self.spending.unknown += 1
-        self.limited = False
-
-    def _begun(self, id: bytes, start: Start) -> None:
-        """A start without an end so far."""
-        known = self._words[id]
-        self._named_since += not known & NAMED
-        self._open[id] = start
-        if known == UNTOLD:  # it is counted in no state yet
-            self._counts[State.NEW] += 1
-        self._put(id, started(known | NAMED, start.attempt))
+        unusual = rows.unusual()
+        if any(rows.types[at] == UNCHARGED for at in unusual):  # a limit must know which starts stand before it
+            for record in rows.records():
+                self.enter(record)
+            return
+        self.figures.take_rows(rows, unusual)
+        types, ids, words, same = rows.types, rows.ids, self._words, self._same
+        apart = rows.unended() | {ids[at] for at in unusual}
+        done = {a: same.setdefault(word, word) for a in set(rows.attempts) for word in [done_again(UNTOLD, a)]}
+        fresh = dict(zip(ids, map(done.__getitem__, rows.attempts), strict=True))  # in the order of first mention
+        apart |= fresh.keys() & words.keys()
+        for id in apart:
+            self._counts[State.NEW] += id not in words
+            fresh[id] = words.get(id, UNTOLD)
+        words.update(fresh)
+        well = len(fresh) - len(apart)
+        self._counts[State.DONE] += well
+        self._named_since += well
+        begun, before = self._starts, 0
+        for at in [at for at, id in enumerate(ids) if id in apart] if apart else ():
+            self._starts += types[before:at].count(STARTED)
+            before = at + (types[at] == STARTED)
+            self._enter_item(rows.record(at), ids[at], rows.attempts[at])
+        self._starts += types[before:].count(STARTED)
+        latest = next((at for at in range(len(ids) - 1, -1, -1) if types[at] == STARTED and ids[at] not in apart), None)
+        if latest is not None:
+            self._passed = max(self._passed, begun + types[: latest + 1].count(STARTED))
 
     def _enter_run(self, record: Record) -> None:
         if record.t == "run":
             self.run, self.end = record.rest, {}
-            self.list_total, self._list_new, self._named_since, self.run_ended = None, 0, 0, 0
-            self.resume_at = None
+            self.list_total, self._list_new, self._named_since = None, 0, 0
+            self.figures.begin(record.rest)
             self._take_list(record.rest)
-            if past := record.rest.get("past"):
-                vars(self).update((name, past[name]) for name in self.past().keys() & past.keys())
         elif record.t == "list":
             self._take_list(record.rest)
         elif record.t == "end" and record.rest.get("run") == self.run.get("run"):
             self.end = record.rest
 
-    def past(self) -> dict[str, Any]:
-        """What compact writes beside the last run, for no item's record tells it any more."""
-        return {name: getattr(self, name) for name in ("kept_end", "ended", "ended_ms", "limited", "resume_at")}
-
     def _take_list(self, fields: Mapping[str, Any]) -> None:
         if fields.get("total") is not None:
             self.list_total, self._list_new = fields["total"], fields.get("new") or 0
-
-    def _note_kept(self, rest: Mapping[str, Any]) -> None:
-        for where in (rest.get("out"), rest.get("err")):
-            if where:
-                self.kept_end = max(self.kept_end, where[0] + where[1])
 
     def _enter_item(self, record: Record, id: bytes, attempt: int) -> None:
         word = self._words.get(id)
@@ -165,7 +129,8 @@ class Ledger:
             self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, *named)
             return started(word, attempt)
         if t == "reset":
-            self._open.pop(id, self.lost.pop(id, None))
+            self._open.pop(id, None)
+            self.lost.pop(id, None)
             if record.rest.get("by") == "compact":
                 return self._compacted(record, word & ~STATE, attempt, id)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
@@ -185,9 +150,6 @@ class Ledger:
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
-        self.resume_at = record.rest.get("resume_at", self.resume_at)
-        self.spending.take(record)
-        self.limited = self.limited or record.rest.get("why") == "limit"
         if word & OPEN:
             word = word & ~(STATE | OPEN) | word >> BEFORE & STATE
         if record.rest.get("why") != "limit":
@@ -199,12 +161,7 @@ class Ledger:
         rest = record.rest
         if attempt > word >> ATTEMPTS:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
-        self.run_ended += "ms" in rest
-        self.spending.take(record)
         if record.t == "done":
-            self.limited = self.limited and "ms" not in rest
-            self.ended += 1 if "ms" in rest else 0
-            self.ended_ms += rest.get("ms", 0)
             return word & ~LIMITED
         if record.t == "cut_off" and "began" in rest:
             self.lost[record.ids[0]] = rest
@@ -214,7 +171,6 @@ class Ledger:
 
     def _compacted(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         rest = record.rest
-        self.spending.take(record)
         word = compacted(word, attempt, rest.get("failures", 0), rest.get("cut_offs", 0))
         if rest.get("limited"):
             word |= LIMITED
@@ -292,7 +248,3 @@ class Ledger:
         found = {state: self._counts[state] for state in State}
         found[State.NEW] += self.unnamed
         return found
-
-    def mean_seconds(self) -> float | None:
-        """The mean time of a done attempt, from the journal; None when there is none."""
-        return self.ended_ms / self.ended / 1000 if self.ended else None

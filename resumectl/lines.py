@@ -5,19 +5,23 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 
 from __future__ import annotations
 
+import gc
+import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from .disk import READ, Disk
-from .plain import FRAME, Row, runs
+from .plain import Rows, all_intact, runs
 from .records import TAIL, Decoder, Record, intact
 
 VERSION = 1
+CHUNK = 1 << 18  # bytes that are read at a time
 NEVER = -1 << 62  # so many good lines before a bad one: no crash explains it
 
 
@@ -38,7 +42,7 @@ class Text:
     header: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     lines: int = 0
-    byte: int = 0  # where the last line begins
+    byte: int = field(default=0, compare=False)  # where the line of the last record begins that came alone
     size: int = 0
     whole: bool = True  # the last byte is a newline (or the file is empty)
     empty: int = 0  # lines that hold nothing, or nothing but NULs
@@ -104,39 +108,100 @@ def read_header(path: Path, line: bytes) -> dict[str, Any]:
     return header
 
 
+class Fold(Protocol):
+    """What adds records up; plain lines come to it in bulk, and mean the same."""
+
+    def enter(self, record: Record) -> None: ...
+
+    def enter_rows(self, rows: Rows) -> None: ...
+
+
 def read(
     path: Path,
     disk: Disk | None = None,
     fd: int | None = None,
     text: Text | None = None,
-    plain: Callable[[list[Row]], None] | None = None,
-    only: Callable[[bytes], bool] | None = None,
+    only: re.Pattern[bytes] | None = None,
 ) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
 
-    With `plain` the plain lines go there in bulk, before the record that follows them.
-    Lines of which `only` says no are judged by their checksum, and left out.
+    Lines that do not match `only` (which takes a line from `^` to `$`) are judged by
+    their checksum, and left out.
 
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
-    disk = disk or Disk()
+    text, decoder = text if text is not None else Text(path), Decoder()
+    with _opened(path, disk or Disk(), fd) as (disk, fd):
+        for byte, chunk in _chunks(disk, fd, text):
+            if only is None or not text.lines or not all_intact(chunk[:-1].split(b"\n"), text.seed):
+                yield from decoded(text, _split(byte, chunk), decoder, only)
+            else:
+                yield from _picked(text, decoder, byte, chunk, only)
+
+
+def _picked(text: Text, decoder: Decoder, byte: int, chunk: bytes, only: re.Pattern[bytes]) -> Iterator[Record]:
+    """The records of those lines that match; all are intact."""
+    before, at = text.lines, 0
+    for line in only.finditer(chunk, 0, len(chunk) - 1):
+        text.lines += chunk.count(b"\n", at, line.start())
+        at = line.end()
+        yield from _record(text, decoder, byte + line.start(), line[0])
+    text.lines = before + chunk.count(b"\n")
+
+
+def fold(path: Path, folds: Sequence[Fold], disk: Disk, fd: int | None = None, text: Text | None = None) -> None:
+    """Give every record of a journal to each of `folds`: what `read` gives, several times quicker.  Raises what it raises."""
     text = text if text is not None else Text(path)
+    decoder, resting = Decoder(), gc.isenabled()
+    gc.disable()  # a million small objects, none of them in a circle
+    try:
+        with _opened(path, disk, fd) as (disk, fd):
+            for byte, chunk in _chunks(disk, fd, text):
+                fold_lines(text, decoder, byte, chunk, folds)
+    finally:
+        if resting:
+            gc.enable()
+
+
+def fold_lines(text: Text, decoder: Decoder, byte: int, chunk: bytes, folds: Sequence[Fold]) -> None:
+    """Give the records of some lines, of which only the last may lack its newline, to each of `folds`.
+
+    `byte` is where they begin; `text` and `decoder` know the lines before.
+    """
+    if not text.lines or not chunk.endswith(b"\n"):
+        _enter(folds, decoded(text, _split(byte, chunk), decoder))
+        return
+    for run in runs(chunk, text.seed):
+        text.lines += run.lines - (run.odd is not None)
+        if run.rows is not None:
+            for one in folds:
+                one.enter_rows(run.rows)
+        byte += run.size
+        if run.odd is not None:
+            _enter(folds, _record(text, decoder, byte - len(run.odd) - 1, run.odd))
+
+
+def _enter(folds: Sequence[Fold], records: Iterable[Record]) -> None:
+    for record in records:
+        for one in folds:
+            one.enter(record)
+
+
+@contextmanager
+def _opened(path: Path, disk: Disk, fd: int | None) -> Iterator[tuple[Disk, int]]:
+    """The journal to read: the given descriptor, or one that is closed afterwards."""
     opened = disk.open(path, READ) if fd is None else fd
     try:
-        chunks = _chunks(disk, opened, text)
-        if only is None:
-            yield from _records(text, chunks, plain)
-        else:
-            yield from decoded(text, _split(chunks), Decoder(), only)
+        yield disk, opened
     finally:
         if fd is None:
             disk.close(opened)
 
 
-def _chunks(disk: Disk, fd: int, text: Text, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+def _chunks(disk: Disk, fd: int, text: Text) -> Iterator[tuple[int, bytes]]:
     """Whole lines, many at a time, with the offset of their first byte; at the end the line that lacks its newline."""
     rest, start = b"", 0
-    while piece := disk.read(fd, size, text.size):
+    while piece := disk.read(fd, CHUNK, text.size):
         text.size += len(piece)
         whole, newline, rest = (rest + piece).rpartition(b"\n")
         if newline:
@@ -147,45 +212,17 @@ def _chunks(disk: Disk, fd: int, text: Text, size: int = 1 << 20) -> Iterator[tu
         yield start, rest
 
 
-def _records(
-    text: Text, chunks: Iterator[tuple[int, bytes]], plain: Callable[[list[Row]], None] | None
-) -> Iterator[Record]:
-    decoder = Decoder()
-    for byte, chunk in chunks:
-        if plain is None or not text.lines or not chunk.endswith(b"\n"):
-            for line in chunk.removesuffix(b"\n").split(b"\n"):
-                yield from _record(text, decoder, byte, line)
-                byte += len(line) + 1
-            continue
-        for size, rows, odd in runs(chunk, text.seed):
-            if rows:
-                text.lines += len(rows)
-                plain(rows)
-            byte += size
-            if odd is not None:
-                yield from _record(text, decoder, byte - len(odd) - 1, odd)
-            else:
-                text.byte = byte - len(rows[-1][0]) - FRAME
-
-
-def _split(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    for byte, chunk in chunks:
-        for line in chunk.removesuffix(b"\n").split(b"\n"):
-            yield byte, line
-            byte += len(line) + 1
-
-
-def of_types(*types: str) -> Callable[[bytes], bool]:
-    """For `only`: the lines that begin as records of these types do."""
-    heads = tuple(b'{"t":"%s",' % one.encode() for one in types)
-    return lambda line: line.startswith(heads)
+def _split(byte: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
+    for line in chunk.removesuffix(b"\n").split(b"\n"):
+        yield byte, line
+        byte += len(line) + 1
 
 
 def decoded(
     text: Text,
     lines: Iterable[tuple[int, bytes]],
     decoder: Decoder,
-    only: Callable[[bytes], bool] | None = None,
+    only: re.Pattern[bytes] | None = None,
 ) -> Iterator[Record]:
     """The records of some lines, each with the byte at which it begins; `text` and `decoder` know those before."""
     for byte, line in lines:
@@ -193,7 +230,7 @@ def decoded(
 
 
 def _record(
-    text: Text, decoder: Decoder, byte: int, line: bytes, only: Callable[[bytes], bool] | None = None
+    text: Text, decoder: Decoder, byte: int, line: bytes, only: re.Pattern[bytes] | None = None
 ) -> Iterator[Record]:
     """The record of one line, if it is one."""
     text.lines += 1
@@ -209,7 +246,7 @@ def _record(
     try:
         if not intact(line, text.seed):
             raise ValueError
-        if only is not None and not only(line):
+        if only is not None and not only.fullmatch(line):
             return
         record = decoder.record(line)
     except (ValueError, KeyError, TypeError):

@@ -41,7 +41,7 @@ def read_results(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, bytes | 
     """
     catalogue = Catalogue()
     place = _place(path)
-    ledger = take(place, also=catalogue.enter).ledger
+    ledger = take(place, also=catalogue).ledger
     shelf = Shelf(place.out)
     try:
         for id, entry in catalogue.of(ledger, State.DONE):

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import time
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import orjson
 
 LONG = 256  # bytes: a longer id is written whole by its `started`, then as a hash
-TAIL = 16  # bytes of `,"c":"xxxxxxxx"}`
+SEAL = b',"c":"%08x"}'  # what closes each line: the CRC of all before it
+TAIL = 16  # bytes of that
 ENDS = frozenset({"done", "failed", "cut_off", "uncharged", "held"})
-_OF_ITEMS = tuple(
-    b'{"t":"%s"' % t for t in (b"started", b"done", b"failed", b"cut_off", b"uncharged", b"held", b"reset")
-)
+_START = rb'\{"t":"started"'
+_OF_ITEM = rb'\{"t":"(?:started|done|failed|cut_off|uncharged|held|reset)"'
 ALONE = frozenset({"attempts", "cut-off"})  # a `held` for these ends no attempt
 
 
@@ -62,12 +63,12 @@ def digest(id: bytes) -> str:
 
 def seal(body: bytes, seed: int) -> bytes:
     """Close an object (given without its last brace) with its CRC; return the whole line."""
-    return body + b',"c":"%08x"}\n' % zlib.crc32(body, seed)
+    return body + SEAL % zlib.crc32(body, seed) + b"\n"
 
 
 def intact(line: bytes, seed: int) -> bool:
     """Whether the CRC of a line (without its newline) holds."""
-    return line[-TAIL:] == b',"c":"%08x"}' % zlib.crc32(line[:-TAIL], seed)
+    return line[-TAIL:] == SEAL % zlib.crc32(line[:-TAIL], seed)
 
 
 def encode(record: Record, seed: int, at: str) -> bytes:
@@ -91,19 +92,19 @@ def _id_value(record: Record) -> Any:
     return pack(id) if record.t == "held" and record.rest.get("why") in ALONE else {"h": digest(id)}
 
 
-def about(ids: Collection[bytes]) -> Callable[[bytes], bool]:
-    """A quick look at a line: False only if it speaks of none of these ids and of no run as a whole.
+def about(ids: Collection[bytes]) -> re.Pattern[bytes]:
+    """Matches the lines that may speak of these ids, and all that tell of a run as a whole.
 
     The whole ids that later hashes stand for are let through too.
     """
     names = [orjson.dumps(pack(id)) for id in ids] + [digest(id).encode() for id in ids if len(id) > LONG]
+    named = b"|".join(map(re.escape, names))
+    return re.compile(rb"^(?:(?!%b).+|%b.{%d,}|.*(?:%b).*)$" % (_OF_ITEM, _START, LONG - len(_START), named), re.M)
 
-    def may_be(line: bytes) -> bool:
-        if not line.startswith(_OF_ITEMS) or (len(line) > LONG and line.startswith(_OF_ITEMS[0])):
-            return True
-        return any(name in line for name in names)
 
-    return may_be
+def of_types(*types: str) -> re.Pattern[bytes]:
+    """Matches the lines that begin as records of these types do."""
+    return re.compile(rb'^\{"t":"(?:%b)",.*$' % "|".join(types).encode(), re.M)
 
 
 class Decoder:

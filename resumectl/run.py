@@ -6,7 +6,6 @@ nothing is written before everything that could refuse the run has been asked.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import socket
@@ -23,7 +22,7 @@ from .disk import Busy, Disk, exclusive, write_all
 from .fence import Fence, Orphans, ask
 from .journal import Journal
 from .ledger import Ledger
-from .lines import JournalError
+from .lines import Fold, JournalError
 from .outputs import Outputs
 from .papers import Papers, leftovers
 from .place import Place, holder
@@ -71,27 +70,12 @@ class Run:
         note = holder(self.place, self.disk)
         return " by pid {pid} on {host} since {start}".format(**note) if note else ""
 
-    def load(self, *, accept_damage: bool = False, also: Callable[[Record], None] | None = None) -> None:
+    def load(self, *also: Fold, accept_damage: bool = False) -> None:
         """Read the journal, giving each record to `also` too.
 
         Raises JournalError 2, 65 (damage, unless accepted) or 74.
         """
-
-        def enter(record: Record) -> None:
-            self.ledger.enter(record)
-            assert also is not None
-            also(record)
-
-        gc.disable()  # a million small objects, none of them in a circle
-        try:
-            if also is not None:
-                self.journal.load(enter)
-            else:
-                self.journal.load(self.ledger.enter, self.ledger.enter_plain)
-        except OSError as error:
-            raise JournalError(f"{self.place.journal}: {error.strerror}", 74) from error
-        finally:
-            gc.enable()
+        self._guard(lambda: self.journal.load(self.ledger, *also))
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
             raise JournalError(
@@ -141,7 +125,7 @@ class Run:
 
     def open_outputs(self, outputs: Outputs, *, nameless: bool = False) -> None:
         """Open the kept output for appending, behind every byte that the journal names."""
-        self._guard(outputs.open_nameless if nameless else lambda: outputs.open(self.ledger.kept_end))
+        self._guard(outputs.open_nameless if nameless else lambda: outputs.open(self.ledger.figures.kept_end))
 
     def begin(self, fields: Mapping[str, Any], more: Sequence[Record] = (), *, keep_fence: bool = False) -> None:
         """Make the new fence, then write `run` with `more` behind it.  `heal` comes before."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
 from .disk import Disk
 from .ledger import Ledger, State
-from .lines import JournalError, Text, of_types, read
+from .lines import Fold, JournalError, Text, fold, read
 from .place import NAME, Place, directory, holder
-from .records import Record, unpack
+from .records import Record, of_types, unpack
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
@@ -105,10 +106,10 @@ class Snapshot:
 
     def rate(self) -> float | None:
         """Attempts ended per second in the run that is under way, by the wall clock."""
-        if not self.running or not self.ledger.run_ended:
+        if not self.running or not self.ledger.figures.run_ended:
             return None
         began = datetime.fromisoformat(self.ledger.run["at"]).timestamp()
-        return self.ledger.run_ended / max(time.time() - began, 1e-3)
+        return self.ledger.figures.run_ended / max(time.time() - began, 1e-3)
 
     def fields(self) -> dict[str, Any]:
         """What `status --json` prints."""
@@ -121,13 +122,13 @@ class Snapshot:
             "journal": printable(os.fsdecode(self.place.journal)),
             "state": self.state,
             "reason": end.get("why"),
-            "resume_at": self.ledger.resume_at,
+            "resume_at": self.ledger.figures.resume_at,
             "counts": self.counts,
             "cost": {
-                "total": self.ledger.spending.total,
-                "mean": self.ledger.spending.mean,
-                "unknown_attempts": self.ledger.spending.unknown,
-                "sums": self.ledger.spending.sums,
+                "total": self.ledger.figures.spending.total,
+                "mean": self.ledger.figures.spending.mean,
+                "unknown_attempts": self.ledger.figures.spending.unknown,
+                "sums": self.ledger.figures.spending.sums,
             },
             "pid": holder(self.place, Disk()).get("pid") if self.running else None,
             "rate": rate,
@@ -142,24 +143,29 @@ def printable(text: str) -> str:
     return os.fsencode(text).decode(errors="backslashreplace")
 
 
-def take(
-    place: Place, also: Callable[[Record], None] | None = None, only: Callable[[bytes], bool] | None = None
-) -> Snapshot:
-    """Read a job's journal, giving each record to `also` too; with `only`, it knows no more than the lines that this lets through.
+def take(place: Place, also: Fold | None = None) -> Snapshot:
+    """Read a job's journal, giving each record to `also` too.
 
     Raises JournalError (no journal of ours, newer, header damaged).
     """
-    disk, ledger, text = Disk(), Ledger(), Text(place.journal)
-    running = locked(place, disk)
+    ledger, text, running = Ledger(), Text(place.journal), locked(place, Disk())
     try:
-        plain = ledger.enter_plain if also is None and only is None else None
-        for record in read(place.journal, disk, text=text, plain=plain, only=only):
-            ledger.enter(record)
-            if also is not None:
-                also(record)
+        fold(place.journal, [ledger] if also is None else [ledger, also], Disk(), text=text)
     except OSError as error:
         raise JournalError(f"{place.journal}: {error.strerror}", 2) from error
     return Snapshot(place, ledger, text, running)
+
+
+def glimpse(place: Place, only: re.Pattern[bytes]) -> tuple[Snapshot, list[Record]]:
+    """A snapshot that knows no more than the lines that match, and their records.  Raises JournalError, as `take`."""
+    ledger, text, running = Ledger(), Text(place.journal), locked(place, Disk())
+    try:
+        records = list(read(place.journal, text=text, only=only))
+    except OSError as error:
+        raise JournalError(f"{place.journal}: {error.strerror}", 2) from error
+    for record in records:
+        ledger.enter(record)
+    return Snapshot(place, ledger, text, running), records
 
 
 def locked(place: Place, disk: Disk) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from .ledger import Ledger, State
 from .outputs import Kept, kept
+from .plain import AT, Rows, told
 from .records import Record
 
 SLOWEST = 10
@@ -31,9 +33,8 @@ class Survey:
 
     def __init__(self) -> None:
         self.durations = [0] * 64  # at n: how many attempts took from 2^(n-1) to 2^n - 1 ms
-        self._slowest: list[tuple[int, int, bytes]] = []  # ms, minus which of them it was, id
+        self._slowest: list[tuple[int, bytes]] = []  # ms and id, the slowest first
         self._least = -1  # ms: what takes longer is among the slowest
-        self._order = 0
         self._moments: dict[str, int] = {}  # start of a timestamp → attempts of the last run that ended then
         self._unit, self._width = 0, UNITS[0][0]
         self._failed: dict[bytes, str] = {}  # id → reason of its last failure
@@ -54,22 +55,32 @@ class Survey:
             return
         self.durations[min(ms.bit_length(), 63)] += 1
         if ms > self._least:
-            self._slow(ms, record.ids[0])
-        moment = rest["at"][: self._width]
-        if moment in self._moments:
-            self._moments[moment] += 1
-        else:
-            self._begin(moment)
+            self._slow([(ms, record.ids[0])])
+        self._count(rest["at"], 1)
 
-    def _slow(self, ms: int, id: bytes) -> None:
-        self._order += 1
-        heapq.heappush(self._slowest, (ms, -self._order, id))
-        if len(self._slowest) > SLOWEST:
-            heapq.heappop(self._slowest)
-            self._least = self._slowest[0][0]
+    def enter_rows(self, rows: Rows) -> None:
+        """Take plain lines in: the same as `enter` for each, several times quicker."""
+        unusual = rows.unusual()
+        for at in unusual:
+            self.enter(rows.record(at))
+        if not (ends := rows.ends(unusual)):
+            return
+        times = [fields["ms"] for fields in told([rows.leads[at] for at in ends])]
+        for bits, count in Counter(map(int.bit_length, times)).items():
+            self.durations[min(bits, 63)] += count
+        self._slow([(ms, rows.ids[at]) for at, ms in zip(ends, times, strict=True) if ms > self._least])
+        begin, end = len(AT), len(AT) + self._width
+        for moment, count in Counter([rows.rests[at][begin:end] for at in ends]).items():
+            self._count(moment.decode(), count)
 
-    def _begin(self, moment: str) -> None:
-        self._moments[moment] = 1
+    def _slow(self, candidates: list[tuple[int, bytes]]) -> None:
+        self._slowest = heapq.nlargest(SLOWEST, [*self._slowest, *candidates])
+        self._least = self._slowest[-1][0] if len(self._slowest) == SLOWEST else -1
+
+    def _count(self, at: str, count: int) -> None:
+        """So many attempts ended at a time, of which the beginning may be all that is given."""
+        moment = at[: self._width]
+        self._moments[moment] = self._moments.get(moment, 0) + count
         if len(self._moments) > MOMENTS and self._unit < len(UNITS) - 1:
             self._coarsen()
 
@@ -96,7 +107,7 @@ class Survey:
 
     def slowest(self) -> list[tuple[int, bytes]]:
         """The slowest attempts: milliseconds and item, the slowest first."""
-        return [(ms, id) for ms, _, id in sorted(self._slowest, reverse=True)]
+        return list(self._slowest)
 
     def throughput(self, cells: int) -> tuple[list[float], int, int]:
         """Attempts ended per second in equal parts of the last run's time, from its first end to its last.

@@ -136,7 +136,7 @@ def test_released_attempts_cost_nothing_and_count_nowhere(tmp_path: Path) -> Non
     handing = Handing(tmp_path, a=[lambda engine, item, attempt: engine.listener.failed(attempt)])
     handing.run("a", policy=Policy(max_items=1))
     standing = handing.loop.run.ledger.standing(b"a")
-    assert (standing.charged, handing.loop.run.ledger.spending.unknown) == (0, 1) and handing.loop.why() == "complete"
+    assert (standing.charged, handing.loop.run.ledger.figures.spending.unknown) == (0, 1) and handing.loop.why() == "complete"
 
 
 def test_a_resumed_coordinator_settles_what_is_open_by_the_ledger(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ class Past:
 
 def folded(ledger: Ledger, catalogue: Catalogue) -> dict[str, Any]:
     """All that anybody asks a ledger, and what `results` would print."""
-    spending = ledger.spending
+    spending = ledger.figures.spending
     listed = {"bad", "total", "new", "by", "past", "at"}
     return {
         "items": [(id, ledger.standing(id), ledger.standing(id).limited and ledger.cries(id)) for id in ledger.ids()],
@@ -100,7 +100,7 @@ def folded(ledger: Ledger, catalogue: Catalogue) -> dict[str, Any]:
         "run": {name: value for name, value in ledger.run.items() if name not in listed},
         "end": {name: value for name, value in ledger.end.items() if name not in listed},
         "money": (spending.known, spending.reported, spending.unknown, spending.sums),
-        "journal": (ledger.kept_end, ledger.limited, ledger.resume_at, ledger.list_total, ledger.mean_seconds()),
+        "journal": (ledger.figures.past(), ledger.list_total, ledger.figures.mean_seconds()),
         "kept": [
             (id, entry.out, entry.err, entry.rc, entry.ms)
             for state in (State.DONE, State.FAILED)
@@ -127,13 +127,8 @@ def compacted(place: Place, past: list[Record]) -> tuple[Ledger, Catalogue]:
     writer.journal.append(past)
     writer.close()
     run, accounts, catalogue = Run(place, sync="none"), Accounts(), Catalogue()
-
-    def also(record: Record) -> None:
-        accounts.enter(record)
-        catalogue.enter(record)
-
     run.acquire()
-    run.load(also=also)
+    run.load(accounts, catalogue)
     compact(run, accounts)
     run.close()
     return run.ledger, catalogue
@@ -163,7 +158,7 @@ def test_what_the_ledger_folds_is_the_same_before_and_after(ram: Path, block: in
             second.enter(record)
         nothing = Catalogue()
         assert folded(second, nothing)["items"] == folded(first, nothing)["items"], seed
-        assert second.counts() == first.counts() and second.spending == first.spending
+        assert second.counts() == first.counts() and second.figures.spending == first.figures.spending
         twice, _ = compacted(place, later)
         assert folded(twice, nothing) == folded(sealed(second), nothing), seed
 
@@ -231,7 +226,7 @@ def test_where_the_new_file_cannot_be_written_the_old_one_stays(quick: Quick, wh
     quick.run("mark", "done", "--id", "a", "--job", "j")
     before = quick.journal("j").read_bytes()
     run, accounts = Run(Place(quick.journal("j"))), Accounts()
-    run.load(also=accounts.enter)
+    run.load(accounts)
     run.journal.disk = run.disk = Full(what)
     with pytest.raises(Exception, match="No space"):
         compact(run, accounts)

@@ -112,7 +112,7 @@ def test_a_poison_item_is_held_after_so_many_attempts_over_any_number_of_runs(ll
 def test_bursts_of_429_settle_at_fewer_slots_and_recover(llm: Llm) -> None:
     """The service takes three at once, later any number; nothing is charged and nothing is lost."""
     llm.ids(120)
-    llm.plan(rest=[{"outcome": "throttle429", "above": 3, "until": "lifted", "sleep": 0.02}])
+    llm.plan(rest=[{"outcome": "throttle429", "above": 3, "until": "lifted", "sleep": 0.06}])
     process = llm.scratch.start("run", "--items", "i", "-j", "8", "--retry-delay", "50ms", "--retry-max-delay", "100ms", "--", *CLAUDE)
     until(lambda: sum(line["event"] == "end" and line["how"] == 0 for line in llm.noted()) >= 30)
     (llm.state / "lifted").touch()

@@ -8,10 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resumectl.accounts import Accounts
+from resumectl.catalogue import Catalogue
 from resumectl.disk import Disk
-from resumectl.ledger import Ledger
-from resumectl.lines import Text, read
+from resumectl.ledger import Ledger, State
+from resumectl.lines import Fold, Text, fold, read
 from resumectl.records import Record, encode, seal
+from resumectl.survey import Survey
 
 PIECE = 64  # bytes
 AT = "2027-01-15T08:00:00.000Z"
@@ -21,28 +24,36 @@ RECORDS = st.one_of(
     st.tuples(st.just("started"), st.just({})),
     st.tuples(st.just("done"), st.just({"by": "hand"})),
     st.tuples(st.just("done"), KEPT.map(lambda kept: {"rc": 0, "ms": 12, **kept})),
-    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 3, "out": 0, "err": 0, "cost": 0.5})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 3, "cost": 0.5, "out": 0, "err": 0})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 5, "cost": 0.25, "sums": {"tokens": 12, "a}": 1}})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 70, "worker": "w1"})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 7, "by": "compact", "cut_offs": 1, "failures": 2, "limited": True})),
+    st.tuples(st.just("failed"), st.just({"by": "hand"})),
+    st.tuples(st.just("failed"), st.just({"rc": 0, "ms": 4, "why": "fail", "out": [5, 7, "0123abcd"], "err": 0})),
     st.tuples(st.just("failed"), st.just({"rc": 1, "why": "exit", "ms": 4})),
     st.tuples(st.just("cut_off"), st.just({"run": 1, "why": "crash"})),
     st.tuples(st.just("uncharged"), st.just({"rc": 1, "why": "limit", "ms": 1})),
     st.tuples(st.just("held"), st.just({"why": "attempts"})),
     st.tuples(st.just("reset"), st.just({})),
 )
+BATCH = st.tuples(st.lists(IDS, min_size=2, max_size=4, unique=True), st.just(("started", {"uuid": "u1"})))
 
 
-def lines(story: list[tuple[bytes, tuple[str, dict[str, Any]]]]) -> bytes:
+def lines(story: list[tuple[list[bytes], tuple[str, dict[str, Any]]]]) -> bytes:
     attempts: dict[bytes, int] = {}
     written = []
-    for id, (t, rest) in story:
-        attempts[id] = attempts.get(id, 0) + (t == "started")
-        written.append(encode(Record(t, (id,), () if t == "reset" else (attempts[id],), rest), 0, AT))
+    for ids, (t, rest) in story:
+        for id in ids:
+            attempts[id] = attempts.get(id, 0) + (t == "started")
+        numbers = () if t == "reset" else tuple(attempts[id] for id in ids)
+        written.append(encode(Record(t, tuple(ids), numbers, rest), 0, AT))
     return b"".join(written)
 
 
 def facts(ledger: Ledger) -> tuple[Any, ...]:
     """All that can be asked of a ledger."""
     standings = [(id, ledger.standing(id), ledger.named(id), ledger.cries(id)) for id in ledger.ids()]
-    sums = ledger.ended, ledger.ended_ms, ledger.run_ended, ledger.kept_end, ledger.limited, ledger.spending
+    sums = vars(ledger.figures)
     return standings, ledger.counts(), ledger.open_items(), sums
 
 
@@ -53,27 +64,40 @@ def journal(path: Path, body: bytes) -> Path:
 
 
 class Small(Disk):
-    """Reads a few bytes at a time, so that lines are cut anywhere."""
+    """Reads a few bytes at a time, so that lines are cut anywhere; or a few, and then the rest at once."""
+
+    def __init__(self, *, all_at_once: bool) -> None:
+        self._most = 1 << 20 if all_at_once else 4 * PIECE
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
-        return super().read(fd, min(size, 4 * PIECE), offset)
+        return super().read(fd, min(size, self._most if offset else 4 * PIECE), offset)
 
 
-def fold(path: Path, *, quick: bool) -> tuple[Ledger, Text]:
-    ledger, text = Ledger(), Text(path)
-    for record in read(path, Small(), text=text, plain=ledger.enter_plain if quick else None):
-        ledger.enter(record)
-    return ledger, text
+def added_up(path: Path, *, quick: bool, all_at_once: bool = False) -> tuple[Any, Text]:
+    """All that the folds say of a journal, and what its lines are like."""
+    ledger, survey, catalogue, accounts, text = Ledger(), Survey(), Catalogue(), Accounts(), Text(path)
+    folds: list[Fold] = [ledger, survey, catalogue, accounts]
+    if quick:
+        fold(path, folds, Small(all_at_once=all_at_once), text=text)
+    else:
+        for record in read(path, Small(all_at_once=all_at_once), text=text):
+            for one in folds:
+                one.enter(record)
+    entries = [(id, catalogue.entry(id, state)) for id in ledger.ids() for state in State]
+    fields = [(id, accounts.of(id).fields(ledger.state(id)), accounts.of(id).spending) for id in ledger.ids()]
+    surveyed = survey.durations, survey.slowest(), survey.throughput(72), [*survey.groups(ledger)]
+    return (facts(ledger), entries, fields, surveyed), text
 
 
 @settings(max_examples=300, deadline=None)
-@given(story=st.lists(st.tuples(IDS, RECORDS), max_size=30))
-def test_runs_of_plain_lines_fold_as_each_line_does(tmp_path_factory, story):
+@given(story=st.lists(st.one_of(st.tuples(IDS.map(lambda id: [id]), RECORDS), BATCH), max_size=30), all_at_once=st.booleans())
+def test_runs_of_plain_lines_fold_as_each_line_does(tmp_path_factory, story, all_at_once):
     """Whatever stands between them, in whatever order, also where it makes no sense."""
     # The first lines of a file go the general way: one whole piece of them stands before the story.
     path = journal(tmp_path_factory.getbasetemp() / "story.jsonl", b"\n" * 4 * PIECE + lines(story))
-    (general, slow), (quick, fast) = fold(path, quick=False), fold(path, quick=True)
-    assert facts(quick) == facts(general) and fast == slow
+    general, slow = added_up(path, quick=False)
+    quick, fast = added_up(path, quick=True, all_at_once=all_at_once)
+    assert quick == general and fast == slow
 
 
 def test_a_long_journal_is_read_the_same_either_way_bad_lines_included(tmp_path):
@@ -86,6 +110,6 @@ def test_a_long_journal_is_read_the_same_either_way_bad_lines_included(tmp_path)
     middle = body.index(b"\n", len(body) // 2) + 1
     spoiled = body[:middle] + b'{"t":"done","id":"torn","a":1,"rc":0\n\n\0\0\n' + body[middle:].replace(b"item-8000", b"item-8001", 1)
     path = journal(tmp_path / "j.jsonl", spoiled)
-    (general, slow), (quick, fast) = fold(path, quick=False), fold(path, quick=True)
-    assert facts(quick) == facts(general)
+    (general, slow), (quick, fast) = added_up(path, quick=False), added_up(path, quick=True)
+    assert quick == general
     assert len(slow.bad) == 2 and fast == slow

@@ -22,7 +22,7 @@ def compact(argument: JobArgument = None, job: JobOption = None, journal: Journa
     run, accounts = Run(find_place(argument, job, journal), sync="none"), Accounts()
     try:
         run.acquire()
-        run.load(also=accounts.enter)
+        run.load(accounts)
         if not run.journal.exists:
             raise Refusal(f"{run.place.journal} is empty; there is nothing to compact")
         refuse_beside_orphans(run)

@@ -14,7 +14,7 @@ from ..admission import Admission, BadEntry
 from ..disk import Disk
 from ..items import Format
 from ..ledger import Ledger, State
-from ..lines import Text, read
+from ..lines import Text, fold
 from ..loop import moment
 from ..pacing import Pacing
 from ..place import Place
@@ -78,9 +78,7 @@ def _ledger(place: Place, fresh: bool) -> tuple[Ledger, uuid.UUID]:
     ledger, namespace = Ledger(), uuid.uuid4()
     if place.journal.exists() and place.journal.stat().st_size:
         text = Text(place.journal)
-        for record in read(place.journal, Disk(), text=text):
-            if not fresh:
-                ledger.enter(record)
+        fold(place.journal, [] if fresh else [ledger], Disk(), text=text)
         namespace = uuid.UUID(text.header["ns"])
     return ledger, namespace
 
@@ -96,7 +94,7 @@ def _plan(admission: Admission[Any], ledger: Ledger, would: Sequence[Any], jobs:
         State.PARKED: "skipped until mark, reset or a higher --max-attempts",
     }
     lines += [f"  {tally.states[state]} {WORDS[state]}: {why}" for state, why in whys.items() if tally.states[state]]
-    mean = ledger.mean_seconds()
+    mean = ledger.figures.mean_seconds()
     estimate = f", about {duration(mean * len(would) / jobs)} by the journal's mean" if mean and would else ""
     return [*lines, f"would start {items(len(would))}{estimate}"]
 

@@ -17,7 +17,7 @@ from ..place import Place
 from ..records import Record, about
 from ..report import WORDS
 from ..run import key_for
-from ..snapshot import Snapshot, take
+from ..snapshot import Snapshot, glimpse, take
 from ..words import shown
 from . import Refusal, put, tell
 from .again import last_list, last_options
@@ -56,8 +56,8 @@ def explain(
 
 def _read(place: Place, id: bytes) -> tuple[Snapshot, list[Record]]:
     """The item's records, and a ledger that can be asked about it alone; about a limit, others must be asked too."""
-    story = list[Record]()
-    snapshot = take(place, also=lambda record: story.append(record) if id in record.ids else None, only=about([id]))
+    snapshot, records = glimpse(place, about([id]))
+    story = [record for record in records if id in record.ids]
     return (take(place) if snapshot.ledger.standing(id).limited else snapshot), story
 
 

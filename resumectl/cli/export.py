@@ -40,7 +40,7 @@ def export(
     Example: resumectl export claude --format csv > claude.csv
     """
     accounts = Accounts()
-    snapshot = take(find_place(argument, job, journal), also=accounts.enter)
+    snapshot = take(find_place(argument, job, journal), also=accounts)
     rows = (_row(id, snapshot, accounts) for id in snapshot.ledger.ids())
     if format is Table.CSV:
         _put_csv(rows)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -57,7 +58,7 @@ def _only(record: Record, wanted: set[bytes]) -> Record:
     return record._replace(ids=tuple(record.ids[n] for n in at), attempts=attempts)
 
 
-def _records(place: Place, more: bool, only: Callable[[bytes], bool] | None) -> Iterator[Record]:
+def _records(place: Place, more: bool, only: re.Pattern[bytes] | None) -> Iterator[Record]:
     text = Text(place.journal)
     try:
         yield from follow(place.journal, _pause) if more else read(place.journal, text=text, only=only)

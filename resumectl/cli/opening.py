@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 
 from ..ledger import Ledger
-from ..lines import JournalError, of_types, read
+from ..lines import JournalError, read
 from ..place import Place, above
-from ..records import unpack
+from ..records import of_types, unpack
 from ..run import Run
 from ..words import duration, shown
 from . import Refusal, tell

@@ -63,7 +63,7 @@ def results(
     if (format is ResultFormat.DIR) != (to is not None):
         raise Refusal("--format dir and --to DIR go together; give both")
     place, catalogue = find_place(argument, job, journal), Catalogue()
-    snapshot = take(place, also=catalogue.enter)
+    snapshot = take(place, also=catalogue)
     shelf, missing = Shelf(place.out), list[bytes]()
     write = {ResultFormat.TEXT: _text, ResultFormat.JSONL: _line, ResultFormat.DIR: _file}[format]
     chosen = _chosen(catalogue, snapshot.ledger, State.FAILED if failed else State.DONE, id)

@@ -11,7 +11,7 @@ import typer
 
 from ..disk import Disk
 from ..place import Place, holder
-from ..snapshot import LIST, ONE_SHOT, RUNS, Snapshot, take, without
+from ..snapshot import LIST, ONE_SHOT, RUNS, Snapshot, glimpse, without
 from . import Refusal, put
 from .again import Again, last_options
 from .checks import split_command
@@ -33,7 +33,7 @@ def resume(
 
     Example: resumectl resume claude
     """
-    snapshot = take(find_place(argument, job, journal), only=RUNS)
+    snapshot, _ = glimpse(find_place(argument, job, journal), RUNS)
     options = last_options(snapshot)
     kept = _kept_list(snapshot)
     directory = snapshot.directory()

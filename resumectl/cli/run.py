@@ -190,7 +190,7 @@ def run(
     try:
         held.acquire(lock_wait)
         catalogue = Catalogue() if replay else None
-        held.load(accept_damage=accept_damage, also=catalogue.enter if catalogue is not None else None)
+        held.load(*([] if catalogue is None else [catalogue]), accept_damage=accept_damage)
         if not (accept_command or fresh):
             refuse_another_command(held.ledger, words, shell)
         ignored = settle_orphans(held, orphans, orphan_wait, grace)

@@ -83,7 +83,7 @@ def named_job(environ: Mapping[bytes, bytes], place: Place) -> dict[bytes, bytes
 
 def before(ledger: Ledger) -> Before:
     """What earlier runs left for the pacing."""
-    return Before(ledger.mean_seconds(), ledger.spending.total, ledger.limited or ledger.end.get("why") == "limit")
+    return Before(ledger.figures.mean_seconds(), ledger.figures.spending.total, ledger.figures.limited or ledger.end.get("why") == "limit")
 
 
 def start_lines(

@@ -79,7 +79,7 @@ def status(
     complete, places = True, find_places(argument, job, journal)
     survey = _survey() if len(places) == 1 and os.isatty(1) and not json else None
     for place in places:
-        snapshot = take(place, also=survey.enter if survey is not None else None)
+        snapshot = take(place, also=survey)
         if items is not None:
             snapshot.count_over(item.id for item in _listing(items))
         complete &= snapshot.state == "complete"
@@ -171,7 +171,7 @@ def _counts(fields: dict[str, Any]) -> str:
 def _line(snapshot: Snapshot) -> Iterator[str]:
     """All on one line, for a log."""
     fields = snapshot.fields()
-    parts = (_counts(fields), money(snapshot.ledger.spending), _pace(fields))
+    parts = (_counts(fields), money(snapshot.ledger.figures.spending), _pace(fields))
     yield f"{snapshot.place.job}: {_state(fields)}; {', '.join(filter(None, parts)) or 'no items'}"
 
 
@@ -184,8 +184,8 @@ def _lines(snapshot: Snapshot) -> Iterator[str]:
         named, elsewhere = snapshot.compared
         total = fields["counts"]["total"]
         yield f"  {named} of your {total} are in the journal, {total - named} new, {elsewhere} not in this list"
-    if snapshot.ledger.spending.told:
-        yield f"  {money(snapshot.ledger.spending)}"
+    if snapshot.ledger.figures.spending.told:
+        yield f"  {money(snapshot.ledger.figures.spending)}"
     if fields["rate"]:
         yield f"  {_pace(fields)}"
     if fields["resume_at"]:

@@ -32,7 +32,7 @@ def compacting(memory: MemoryDisk) -> bool:
     run, accounts = Run(PLACE, memory, sync="none"), Accounts()
     try:
         run.acquire()
-        run.load(also=accounts.enter)
+        run.load(accounts)
         compact(run, accounts)
     except Death:
         return False

@@ -1,0 +1,76 @@
+"""What all ended attempts of a journal come to together: time, money, kept bytes, the last limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .plain import Rows, places, told
+from .records import ENDS, Record
+from .spending import Spending
+
+PAST = ("kept_end", "ended", "ended_ms", "limited", "resume_at")
+
+
+class Figures:
+    """Takes in the ends of attempts, in the order of the journal."""
+
+    def __init__(self) -> None:
+        self.ended = 0  # done attempts
+        self.ended_ms = 0  # of all of them
+        self.run_ended = 0  # attempts ended in the last run
+        self.kept_end = 0  # the highest byte of `NAME.out` that a record names
+        self.spending = Spending()  # of all attempts, failed ones too
+        self.limited = False  # a limit was met, and nothing was done since
+        self.resume_at: str | None = None  # when the last limit said that it ends
+
+    def begin(self, run: Mapping[str, Any]) -> None:
+        """A run begins; the one that compact wrote tells what was before it."""
+        self.run_ended, self.resume_at = 0, None
+        past = run.get("past") or {}
+        vars(self).update((name, past[name]) for name in PAST if name in past)
+
+    def past(self) -> dict[str, Any]:
+        """What compact writes beside the last run, for no item's record tells it any more."""
+        return {name: getattr(self, name) for name in PAST}
+
+    def take(self, record: Record) -> None:
+        """One record of an item."""
+        t, rest = record.t, record.rest
+        for where in (rest.get("out"), rest.get("err")):
+            if where:
+                self.kept_end = max(self.kept_end, where[0] + where[1])
+        if t in ENDS or rest.get("by") == "compact":
+            self.spending.take(record)
+        if t == "uncharged":
+            self.resume_at = rest.get("resume_at", self.resume_at)
+            self.limited = self.limited or rest.get("why") == "limit"
+        elif t in ENDS and "ms" in rest and rest.get("by") != "compact":
+            self.run_ended += 1
+            if t == "done":
+                self._well(1, rest["ms"])
+
+    def take_rows(self, rows: Rows, unusual: Sequence[int]) -> None:
+        """Many records at once, as `take` does one by one."""
+        for at in unusual:
+            self.take(rows.record(at))
+        ends = rows.ends(unusual)
+        if not ends:
+            return
+        fields = told([rows.leads[at] for at in ends])
+        self.run_ended += len(ends)
+        self._well(len(ends), sum([one["ms"] for one in fields]))
+        costly = [one for one in fields if len(one) > 2]
+        self.spending.unknown += len(ends) - len(costly)
+        for one in costly:
+            self.spending.add(one.get("cost"), one.get("sums") or {})
+        self.kept_end = max([self.kept_end, *[where[0] + where[1] for where in places(rows, ends)]])
+
+    def _well(self, count: int, ms: int) -> None:
+        self.ended += count
+        self.ended_ms += ms
+        self.limited = False
+
+    def mean_seconds(self) -> float | None:
+        """The mean time of a done attempt; None when there is none."""
+        return self.ended_ms / self.ended / 1000 if self.ended else None
