@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from .ledger import State
-from .plain import STARTED, End, Rows
+from .plain import DONE, STARTED, End, Rows, told
 from .records import Record
 from .spending import Spending
 from .standing import STATES
@@ -28,6 +28,20 @@ class Account:
         self._end = self._printed = b""  # the record that gave it its state; the last of an attempt that printed
         self.spending = Spending()
 
+    @classmethod
+    def of(cls, end: End) -> Account:
+        """The account of an item of which no more is to tell than one clean end."""
+        account = cls()
+        account._end = account._printed = end.line(DONE)
+        if not end.ms:
+            account._printed = b""  # a person's word
+        elif end.costs:
+            spent = told([end.costs])[0]
+            account.spending.add(spent.get("cost"), spent.get("sums") or {})
+        else:
+            account.spending.unknown = 1
+        return account
+
     def enter(self, record: Record) -> None:
         """Take in a record of the item that is no `started`."""
         self.spending.take(record)
@@ -42,6 +56,7 @@ class Account:
         """The fields of the record that gave it this state; where a person's word did, with what the attempt
         before it printed, if that had come to the same."""
         end: dict[str, Any] = orjson.loads(self._end) if self._end else {"t": ""}
+        end.pop("c", None)
         if STATES.get(end.pop("t")) is not state:
             return {}
         if self._printed and self._printed is not self._end:
@@ -80,7 +95,6 @@ class Accounts:
         """An item's account, an empty one if nothing of it has ended."""
         account = self._accounts.get(id)
         if account is None:
-            account, end = Account(), self._ends.get(id)
-            if end is not None:
-                account.enter(Record("done", (id,), (end.attempt,), end.fields()))
+            end = self._ends.get(id)
+            account = Account() if end is None else Account.of(end)
         return account

@@ -52,9 +52,27 @@ class Catalogue:
             entry = _entry("done", entry.attempt, entry.fields())
         return entry if entry is not None and entry.t == state.name.lower() else None
 
+    def batched(self, stream: str) -> bool:
+        """Whether any kept `out` or `err` belongs to several items: it was printed by a batch."""
+        seen = set[int]()
+        for entry in self._entries.values():
+            offset = _offset(getattr(entry, stream))
+            if offset in seen:
+                return True
+            if offset is not None:
+                seen.add(offset)
+        return False
+
     def of(self, ledger: Ledger, state: State) -> Iterator[tuple[bytes, Entry | None]]:
         """Every item in a state, in first-seen order, with its entry."""
         return ((id, self.entry(id, state)) for id in ledger.ids(state))
+
+
+def _offset(place: bytes | Kept | None) -> int | None:
+    """Where a stream lies that is not empty."""
+    if isinstance(place, bytes):
+        return int(place[1 : place.index(b",")]) if len(place) > 1 else None
+    return place.offset if place is not None and place.length else None
 
 
 def _entry(t: str, attempt: int, rest: Mapping[str, Any]) -> Entry:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .accounts import Account, Accounts
+from .extent import Extent
 from .ledger import Ledger, State
 from .records import Record
 from .run import Run
@@ -28,17 +29,18 @@ def compact(run: Run, accounts: Accounts) -> Path:
     """
     for record in run.seal_open():
         accounts.enter(record)
-    return run.compact(lines(run.ledger, accounts))
+    return run.compact(lines(run.ledger, accounts, run.extent))
 
 
-def lines(ledger: Ledger, accounts: Accounts) -> Iterator[Record]:
+def lines(ledger: Ledger, accounts: Accounts, extent: Extent) -> Iterator[Record]:
     """One record an item, in the order of their first mention, then the last run and its end."""
     for id in ledger.ids():
         yield _item(id, ledger, accounts.of(id))
     if ledger.run:
         known = ledger.list_total is not None
         listed = {"total": ledger.list_total, "new": ledger.unnamed if known else None}
-        yield Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": ledger.figures.past()})
+        past = {"kept_end": extent.end, **ledger.figures.past()}
+        yield Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": past})
     if ledger.end:
         yield Record("end", (), (), {**ledger.end, "bad": 0, "by": "compact"})
 

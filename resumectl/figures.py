@@ -1,15 +1,15 @@
-"""What all ended attempts of a journal come to together: time, money, kept bytes, the last limit."""
+"""What all ended attempts of a journal come to together: time, money, the last limit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .plain import Rows, places, told
+from .plain import Rows, told
 from .records import ENDS, Record
 from .spending import Spending
 
-PAST = ("kept_end", "ended", "ended_ms", "limited", "resume_at")
+PAST = ("ended", "ended_ms", "limited", "resume_at")
 
 
 class Figures:
@@ -19,7 +19,6 @@ class Figures:
         self.ended = 0  # done attempts
         self.ended_ms = 0  # of all of them
         self.run_ended = 0  # attempts ended in the last run
-        self.kept_end = 0  # the highest byte of `NAME.out` that a record names
         self.spending = Spending()  # of all attempts, failed ones too
         self.limited = False  # a limit was met, and nothing was done since
         self.resume_at: str | None = None  # when the last limit said that it ends
@@ -37,9 +36,6 @@ class Figures:
     def take(self, record: Record) -> None:
         """One record of an item."""
         t, rest = record.t, record.rest
-        for where in (rest.get("out"), rest.get("err")):
-            if where:
-                self.kept_end = max(self.kept_end, where[0] + where[1])
         if t in ENDS or rest.get("by") == "compact":
             self.spending.take(record)
         if t == "uncharged":
@@ -55,16 +51,13 @@ class Figures:
         for at in unusual:
             self.take(rows.record(at))
         ends = rows.ends(unusual)
-        if not ends:
-            return
-        fields = told([rows.leads[at] for at in ends])
-        self.run_ended += len(ends)
-        self._well(len(ends), sum([one["ms"] for one in fields]))
-        costly = [one for one in fields if len(one) > 2]
-        self.spending.unknown += len(ends) - len(costly)
-        for one in costly:
-            self.spending.add(one.get("cost"), one.get("sums") or {})
-        self.kept_end = max([self.kept_end, *[where[0] + where[1] for where in places(rows, ends)]])
+        if ends:
+            self.run_ended += len(ends)
+            self._well(len(ends), sum([int(rows.ms[at]) for at in ends]))
+            costs = told([rows.costs[at] for at in ends if rows.costs[at]])
+            self.spending.unknown += len(ends) - len(costs)
+            for cost in costs:
+                self.spending.add(cost.get("cost"), cost.get("sums") or {})
 
     def _well(self, count: int, ms: int) -> None:
         self.ended += count

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .disk import READ, Disk
-from .lines import Text, decoded, read_header
+from .disk import Disk
+from .lines import CHUNK, Text, decoded, read_header, split
 from .records import Decoder, Record
-
-CHUNK = 1 << 20  # bytes
+from .tail import Growing
 
 
 def follow(path: Path, pause: Callable[[], None], disk: Disk | None = None) -> Iterator[Record]:
@@ -34,20 +33,19 @@ def follow(path: Path, pause: Callable[[], None], disk: Disk | None = None) -> I
 
 
 class _Source:
-    """The whole lines of whatever file stands at a path.  `known`: what compact wrote there was given before."""
+    """The lines of one journal after another at a path.  `known`: what compact wrote there was given before."""
 
     def __init__(self, path: Path, disk: Disk) -> None:
-        self._path, self._disk = path, disk
-        self._fd = disk.open(path, READ)
-        self._next = 0  # the byte at which the next line begins
-        self._last = b""  # the line before it
+        self._file = Growing(path, disk)
+        self._file.open()
+        self._last = b""  # the line before the next, with its newline
         self._header: dict[str, Any] = {}
         self.known = False
 
     def lines(self, pause: Callable[[], None]) -> Iterator[tuple[int, bytes]]:
         """Each line with its first byte, from all files of one journal; ends where another journal begins."""
         while True:
-            moved = self._moved()  # asked before reading: what was written until then is read
+            moved = self._file.moved()  # asked before reading: what was written until then is read
             yield from self._whole()
             if not moved:
                 pause()
@@ -55,36 +53,26 @@ class _Source:
                 return
 
     def _whole(self) -> Iterator[tuple[int, bytes]]:
-        rest = b""
-        while piece := self._disk.read(self._fd, CHUNK, self._next + len(rest)):
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole:
-                start, self._last = self._next, line
-                self._next += len(line) + 1
-                if not self._header:
-                    self._header = read_header(self._path, line)
-                yield start, line
-
-    def _moved(self) -> bool:
-        return self._disk.identity(self._path) not in (None, self._disk.identity(self._fd))
+        for byte, chunk in self._file.chunks():
+            if not self._header:
+                self._header = read_header(self._file.path, chunk.partition(b"\n")[0])
+            self._last = chunk[chunk.rfind(b"\n", 0, -1) + 1 :]
+            yield from split(byte, chunk)
 
     def _go_over(self) -> bool:
         """Go on in the file that stands at the path now; False if it is another journal."""
-        fresh = self._disk.open(self._path, READ)
-        self._disk.close(self._fd)
-        self._fd = fresh
-        header, old = self._first_line(), self._header
-        self._header = read_header(self._path, header)
+        before, old = self._file.next - len(self._last), self._header
+        self._file.open()
+        first = self._file.read(CHUNK, 0).partition(b"\n")[0]
+        self._header = read_header(self._file.path, first)
         if not old or self._header["jid"] != old["jid"]:
-            self._next, self.known, self._header = 0, False, {}
+            self.known, self._header = False, {}
             return False
-        before = self._next - len(self._last) - 1
-        if self._disk.read(self._fd, len(self._last) + 1, before) != self._last + b"\n":
-            self._next, self.known = len(header) + 1, True
+        if self._file.read(len(self._last), before) == self._last:
+            self._file.next = before + len(self._last)
+        else:
+            self._file.next, self.known = len(first) + 1, True
         return True
 
-    def _first_line(self) -> bytes:
-        return self._disk.read(self._fd, CHUNK, 0).partition(b"\n")[0]
-
     def close(self) -> None:
-        self._disk.close(self._fd)
+        self._file.close()

@@ -6,7 +6,6 @@ A barrier is a record that says in `bad` how many bad lines stand before it.
 from __future__ import annotations
 
 import gc
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import orjson
 
 from .disk import READ, Disk
 from .plain import Rows, all_intact, runs
-from .records import TAIL, Decoder, Record, intact
+from .records import TAIL, Decoder, Only, Record, intact
 
 VERSION = 1
 CHUNK = 1 << 18  # bytes that are read at a time
@@ -121,31 +120,30 @@ def read(
     disk: Disk | None = None,
     fd: int | None = None,
     text: Text | None = None,
-    only: re.Pattern[bytes] | None = None,
+    only: Only | None = None,
 ) -> Iterator[Record]:
     """Every record of a journal, in order, without a lock; `text` collects what the lines are like.
 
-    Lines that do not match `only` (which takes a line from `^` to `$`) are judged by
-    their checksum, and left out.
+    Lines that `only` does not pick are judged by their checksum, and left out.
 
     Raises JournalError (not a journal, newer, header damaged), OSError.
     """
     text, decoder = text if text is not None else Text(path), Decoder()
     with _opened(path, disk or Disk(), fd) as (disk, fd):
         for byte, chunk in _chunks(disk, fd, text):
-            if only is None or not text.lines or not all_intact(chunk[:-1].split(b"\n"), text.seed):
-                yield from decoded(text, _split(byte, chunk), decoder, only)
+            if only is None or not text.lines or not chunk.endswith(b"\n") or not all_intact(chunk[:-1].split(b"\n"), text.seed):
+                yield from decoded(text, split(byte, chunk), decoder, only)
             else:
                 yield from _picked(text, decoder, byte, chunk, only)
 
 
-def _picked(text: Text, decoder: Decoder, byte: int, chunk: bytes, only: re.Pattern[bytes]) -> Iterator[Record]:
-    """The records of those lines that match; all are intact."""
+def _picked(text: Text, decoder: Decoder, byte: int, chunk: bytes, only: Only) -> Iterator[Record]:
+    """The records of those lines that are picked; all are intact."""
     before, at = text.lines, 0
-    for line in only.finditer(chunk, 0, len(chunk) - 1):
-        text.lines += chunk.count(b"\n", at, line.start())
-        at = line.end()
-        yield from _record(text, decoder, byte + line.start(), line[0])
+    for begin, end in only.spans(chunk):
+        text.lines += chunk.count(b"\n", at, begin)
+        at = end + 1
+        yield from _record(text, decoder, byte + begin, chunk[begin:end])
     text.lines = before + chunk.count(b"\n")
 
 
@@ -169,7 +167,7 @@ def fold_lines(text: Text, decoder: Decoder, byte: int, chunk: bytes, folds: Seq
     `byte` is where they begin; `text` and `decoder` know the lines before.
     """
     if not text.lines or not chunk.endswith(b"\n"):
-        _enter(folds, decoded(text, _split(byte, chunk), decoder))
+        _enter(folds, decoded(text, split(byte, chunk), decoder))
         return
     for run in runs(chunk, text.seed):
         text.lines += run.lines - (run.odd is not None)
@@ -212,7 +210,8 @@ def _chunks(disk: Disk, fd: int, text: Text) -> Iterator[tuple[int, bytes]]:
         yield start, rest
 
 
-def _split(byte: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
+def split(byte: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
+    """Each line of a chunk that begins at `byte`, with the byte at which it begins."""
     for line in chunk.removesuffix(b"\n").split(b"\n"):
         yield byte, line
         byte += len(line) + 1
@@ -222,7 +221,7 @@ def decoded(
     text: Text,
     lines: Iterable[tuple[int, bytes]],
     decoder: Decoder,
-    only: re.Pattern[bytes] | None = None,
+    only: Only | None = None,
 ) -> Iterator[Record]:
     """The records of some lines, each with the byte at which it begins; `text` and `decoder` know those before."""
     for byte, line in lines:
@@ -230,7 +229,7 @@ def decoded(
 
 
 def _record(
-    text: Text, decoder: Decoder, byte: int, line: bytes, only: re.Pattern[bytes] | None = None
+    text: Text, decoder: Decoder, byte: int, line: bytes, only: Only | None = None
 ) -> Iterator[Record]:
     """The record of one line, if it is one."""
     text.lines += 1
@@ -246,7 +245,7 @@ def _record(
     try:
         if not intact(line, text.seed):
             raise ValueError
-        if only is not None and not only.fullmatch(line):
+        if only is not None and not only.wants(line):
             return
         record = decoder.record(line)
     except (ValueError, KeyError, TypeError):

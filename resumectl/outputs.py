@@ -113,7 +113,7 @@ def _nameless(directory: str | Path) -> int:
 
 
 def _pieces(fd: int, offset: int, length: int | None) -> Iterator[bytes]:
-    while piece := os.pread(fd, PIECE if length is None else min(PIECE, length), offset):
+    while length != 0 and (piece := os.pread(fd, PIECE if length is None else min(PIECE, length), offset)):
         yield piece
         offset += len(piece)
         length = None if length is None else length - len(piece)
@@ -146,8 +146,11 @@ class Span:
 
     def __init__(self, fd: int, where: Kept) -> None:
         self._fd, self.where = fd, where
+        self._read: bytes | None = None  # all of it, if it is short and was read
 
     def pieces(self) -> Iterator[bytes]:
+        if self._read is not None:
+            return iter([self._read])
         return _pieces(self._fd, self.where.offset, self.where.length)
 
     def tail(self, length: int) -> bytes:
@@ -157,6 +160,8 @@ class Span:
 
     def intact(self) -> bool:
         """Whether the bytes are there and are the ones that were kept."""
+        if 0 < self.where.length <= PIECE:
+            self._read = os.pread(self._fd, self.where.length, self.where.offset)
         crc = length = 0
         for piece in self.pieces():
             crc, length = zlib.crc32(piece, crc), length + len(piece)

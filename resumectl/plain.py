@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -17,17 +17,17 @@ import orjson
 
 from .records import LONG, SEAL, TAIL, Record
 
-# type, id, attempt; how a clean end begins, its out and err; the rest of the line as it stands
-Row = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes]
+# type, id, attempt; of a clean end ms, costs, out and err; the rest of the line as it stands
+Row = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 Column = Sequence[bytes]
 
 _LINE = re.compile(  # `(?:…|)` where `(?:…)?` would say the same, in two thirds of the time
     rb'(?:\{"t":"([a-z_]+)","id":"([^"\\\n]+)","a":(\d+),'
-    rb'("rc":0,"ms":\d+,(?:"cost":[^,\n]+,|)(?:"sums":\{[^}\n]*\},|)|"by":"hand",|)'
+    rb'(?:"rc":0,"ms":(\d+),((?:"cost":[^,\n]+,|)(?:"sums":\{[^}\n]*\},|))|)'
     rb'(?:"out":(0|\[[^]\n]*\]),"err":(0|\[[^]\n]*\]),|)|)'
     rb"(.*)\n"
 )
-HAND = len(b'"by":"hand",')  # the lead of a clean end of an attempt is longer
+_HAND = b'"by":"hand",'  # a person's word stands for a clean end
 _BATCH = b'{"t":"started","ids":["'
 AT = b'"at":"'
 BARE = len(AT) + 24 + 1 + TAIL  # bytes of the rest of a line that tells no more than when
@@ -39,17 +39,23 @@ class End(NamedTuple):
     """A clean end as it stands in its line, to be read when it is asked for."""
 
     attempt: int
-    lead: bytes
+    ms: bytes
+    costs: bytes
     out: bytes
     err: bytes
     rest: bytes
 
     def fields(self) -> dict[str, Any]:
         """All fields but the type, the id and the attempt, in the order of the line."""
-        kept = b'"out":%b,"err":%b,' % (self.out, self.err) if self.out else b""
-        found: dict[str, Any] = orjson.loads(b"{" + self.lead + kept + self.rest)
-        del found["c"]
+        found: dict[str, Any] = orjson.loads(self.line(DONE))
+        del found["t"], found["c"]
         return found
+
+    def line(self, t: bytes) -> bytes:
+        """A line with these fields and a type, for the checksum of another."""
+        begin = b'{"t":"%b","rc":0,"ms":%b,' % (t, self.ms) if self.ms else b'{"t":"%b",' % t
+        kept = b'"out":%b,"err":%b,' % (self.out, self.err) if self.out else b""
+        return begin + self.costs + kept + self.rest
 
 
 class Rows(NamedTuple):
@@ -58,21 +64,22 @@ class Rows(NamedTuple):
     types: Sequence[bytes]
     ids: Sequence[bytes]
     attempts: Sequence[int]
-    leads: Sequence[bytes]  # fields as JSON: nothing, `"by":"hand",` or `"rc":0,"ms":12,` and costs
-    outs: Sequence[bytes]  # where the kept streams are, JSON; empty if it is not told
+    ms: Sequence[bytes]  # of those with exit code 0; empty for others
+    costs: Sequence[bytes]  # their cost and sums as JSON, with a comma behind
+    outs: Sequence[bytes]  # where the kept streams are, as JSON; empty if it is not told
     errs: Sequence[bytes]
-    rests: Sequence[bytes]  # all other fields
+    rests: Sequence[bytes]  # all other fields, as JSON
 
     def unusual(self) -> list[int]:
         """Which rows are neither starts nor clean ends that tell no more than what stands in the columns before `rests`."""
         if _SIMPLE.issuperset(self.types) and set(map(len, self.rests)) == {BARE}:
             return []
         pairs = enumerate(zip(self.types, self.rests, strict=True))
-        return [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or len(rest) != BARE)]
+        return [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or not _bare(rest))]
 
     def ends(self, unusual: Collection[int]) -> list[int]:
         """Which rows are clean ends of attempts."""
-        ends = [at for at, lead in enumerate(self.leads) if len(lead) > HAND]
+        ends = [at for at, ms in enumerate(self.ms) if ms]
         if not unusual:
             return ends
         left = set(unusual)
@@ -87,7 +94,7 @@ class Rows(NamedTuple):
         return found
 
     def end(self, at: int) -> End:
-        return End(self.attempts[at], self.leads[at], self.outs[at], self.errs[at], self.rests[at])
+        return End(self.attempts[at], self.ms[at], self.costs[at], self.outs[at], self.errs[at], self.rests[at])
 
     def record(self, at: int) -> Record:
         """A row as the record that it is (a batch's start: as one of this item alone)."""
@@ -97,17 +104,14 @@ class Rows(NamedTuple):
         return map(self.record, range(len(self.ids)))
 
 
-def told(leads: Iterable[bytes]) -> list[dict[str, Any]]:
-    """The fields of some leads, at least one, none of which is empty."""
-    found: list[dict[str, Any]] = orjson.loads(b"[{" + b"},{".join([lead[:-1] for lead in leads]) + b"}]")
+def told(costs: Sequence[bytes]) -> list[dict[str, Any]]:
+    """What some of `Rows.costs` tell, none of which is empty."""
+    found: list[dict[str, Any]] = orjson.loads(b"[{" + b"},{".join([cost[:-1] for cost in costs]) + b"}]") if costs else []
     return found
 
 
-def places(rows: Rows, ends: Iterable[int]) -> list[list[Any]]:
-    """Where the kept streams of some rows lie, empty ones left out: offset, length, CRC."""
-    kept = [place for at in ends for place in (rows.outs[at], rows.errs[at]) if len(place) > 1]
-    found: list[list[Any]] = orjson.loads(b"[" + b",".join(kept) + b"]")
-    return found
+def _bare(rest: bytes) -> bool:
+    return len(rest) == BARE or (len(rest) == BARE + len(_HAND) and rest.startswith(_HAND))
 
 
 class Run(NamedTuple):
@@ -165,7 +169,7 @@ def _batch(line: bytes) -> list[Row] | None:
     if len(names) < len(ids) or max(map(len, names)) > LONG:
         return None
     rest = orjson.dumps({name: value for name, value in fields.items() if name not in ("t", "ids", "a")})[1:]
-    return [(STARTED, id, b"%d" % a, b"", b"", b"", rest) for id, a in zip(names, attempts, strict=True)]
+    return [(STARTED, id, b"%d" % a, b"", b"", b"", b"", rest) for id, a in zip(names, attempts, strict=True)]
 
 
 def _run(lines: Sequence[bytes], rows: Sequence[Row], odd: bytes | None) -> Run:

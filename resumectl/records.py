@@ -11,7 +11,7 @@ import hashlib
 import re
 import time
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -21,8 +21,7 @@ LONG = 256  # bytes: a longer id is written whole by its `started`, then as a ha
 SEAL = b',"c":"%08x"}'  # what closes each line: the CRC of all before it
 TAIL = 16  # bytes of that
 ENDS = frozenset({"done", "failed", "cut_off", "uncharged", "held"})
-_START = rb'\{"t":"started"'
-_OF_ITEM = rb'\{"t":"(?:started|done|failed|cut_off|uncharged|held|reset)"'
+_OF_ATTEMPTS = (b"started", *[t.encode() for t in ENDS])
 ALONE = frozenset({"attempts", "cut-off"})  # a `held` for these ends no attempt
 
 
@@ -92,19 +91,40 @@ def _id_value(record: Record) -> Any:
     return pack(id) if record.t == "held" and record.rest.get("why") in ALONE else {"h": digest(id)}
 
 
-def about(ids: Collection[bytes]) -> re.Pattern[bytes]:
-    """Matches the lines that may speak of these ids, and all that tell of a run as a whole.
+class Only:
+    """Picks lines out of many: those that begin in a certain way, and those that hold one of some texts."""
+
+    def __init__(self, head: bytes, texts: Collection[bytes] = ()) -> None:
+        """`head` is a regular expression."""
+        self._head = re.compile(b"\n(?:%b)" % head)  # far quicker than `^`
+        self._texts = re.compile(b"|".join(map(re.escape, texts))) if texts else None
+
+    def spans(self, lines: bytes) -> Iterator[tuple[int, int]]:
+        """Where the lines that are picked begin and end, of some that all end with a newline."""
+        text = b"\n" + lines
+        found = {match.start() for match in self._head.finditer(text)}
+        if self._texts is not None:
+            found |= {text.rindex(b"\n", 0, match.start()) for match in self._texts.finditer(text)}
+        for begin in sorted(found):
+            yield begin, text.index(b"\n", begin + 1) - 1
+
+    def wants(self, line: bytes) -> bool:
+        return any(self.spans(line + b"\n"))
+
+
+def about(ids: Collection[bytes]) -> Only:
+    """The lines that may speak of these ids, and all that tell of a run as a whole.
 
     The whole ids that later hashes stand for are let through too.
     """
     names = [orjson.dumps(pack(id)) for id in ids] + [digest(id).encode() for id in ids if len(id) > LONG]
-    named = b"|".join(map(re.escape, names))
-    return re.compile(rb"^(?:(?!%b).+|%b.{%d,}|.*(?:%b).*)$" % (_OF_ITEM, _START, LONG - len(_START), named), re.M)
+    start = rb'\{"t":"started"'
+    return Only(rb'(?!\{"t":"(?:%b|reset)").|%b.{%d}' % (b"|".join(_OF_ATTEMPTS), start, LONG), names)
 
 
-def of_types(*types: str) -> re.Pattern[bytes]:
-    """Matches the lines that begin as records of these types do."""
-    return re.compile(rb'^\{"t":"(?:%b)",.*$' % "|".join(types).encode(), re.M)
+def of_types(*types: str) -> Only:
+    """The lines that begin as records of these types do."""
+    return Only(rb'\{"t":"(?:%b)",' % "|".join(types).encode())
 
 
 class Decoder:

@@ -19,6 +19,7 @@ import orjson
 
 from . import __version__
 from .disk import Busy, Disk, exclusive, write_all
+from .extent import Extent
 from .fence import Fence, Orphans, ask
 from .journal import Journal
 from .ledger import Ledger
@@ -42,7 +43,7 @@ class Run:
     def __init__(self, place: Place, disk: Disk | None = None, *, sync: str = "full", jobs: int = 1) -> None:
         self.place, self.disk = place, disk or Disk()
         self.journal = Journal(place.journal, self.disk, sync, jobs)
-        self.ledger = Ledger()
+        self.ledger, self.extent = Ledger(), Extent()
         self.fence = Fence(self.disk, place.live)
         self.number = 0
         self._lock = -1
@@ -75,7 +76,7 @@ class Run:
 
         Raises JournalError 2, 65 (damage, unless accepted) or 74.
         """
-        self._guard(lambda: self.journal.load(self.ledger, *also))
+        self._guard(lambda: self.journal.load(self.ledger, self.extent, *also))
         damage = self.journal.text.damage()
         if damage is not None and not accept_damage:
             raise JournalError(
@@ -125,7 +126,7 @@ class Run:
 
     def open_outputs(self, outputs: Outputs, *, nameless: bool = False) -> None:
         """Open the kept output for appending, behind every byte that the journal names."""
-        self._guard(outputs.open_nameless if nameless else lambda: outputs.open(self.ledger.figures.kept_end))
+        self._guard(outputs.open_nameless if nameless else lambda: outputs.open(self.extent.end))
 
     def begin(self, fields: Mapping[str, Any], more: Sequence[Record] = (), *, keep_fence: bool = False) -> None:
         """Make the new fence, then write `run` with `more` behind it.  `heal` comes before."""
@@ -185,7 +186,7 @@ class Run:
             self.journal.create(namespace)
 
         self._guard(swap)
-        self.ledger, self.number = Ledger(), 0
+        self.ledger, self.extent, self.number = Ledger(), Extent(), 0
         return [kept, *self._archive_others(kept.name.removeprefix(self.place.journal.name))]
 
     def compact(self, records: Iterable[Record]) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import time
 import uuid
@@ -16,7 +15,7 @@ from .disk import Disk
 from .ledger import Ledger, State
 from .lines import Fold, JournalError, Text, fold, read
 from .place import NAME, Place, directory, holder
-from .records import Record, of_types, unpack
+from .records import Only, Record, of_types, unpack
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
@@ -156,8 +155,8 @@ def take(place: Place, also: Fold | None = None) -> Snapshot:
     return Snapshot(place, ledger, text, running)
 
 
-def glimpse(place: Place, only: re.Pattern[bytes]) -> tuple[Snapshot, list[Record]]:
-    """A snapshot that knows no more than the lines that match, and their records.  Raises JournalError, as `take`."""
+def glimpse(place: Place, only: Only) -> tuple[Snapshot, list[Record]]:
+    """A snapshot that knows no more than the lines that `only` picks, and their records.  Raises JournalError, as `take`."""
     ledger, text, running = Ledger(), Text(place.journal), locked(place, Disk())
     try:
         records = list(read(place.journal, text=text, only=only))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -32,8 +31,7 @@ COUNTED = {"failed": FAILURES, "cut_off": CUTS}
 STATES = {"done": State.DONE, "failed": State.FAILED, "cut_off": State.CUT_OFF, "held": State.PARKED}
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """What the ledger says of one id."""
 
     state: State

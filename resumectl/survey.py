@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .ledger import Ledger, State
 from .outputs import Kept, kept
-from .plain import AT, Rows, told
+from .plain import AT, Rows
 from .records import Record
 
 SLOWEST = 10
@@ -65,7 +65,7 @@ class Survey:
             self.enter(rows.record(at))
         if not (ends := rows.ends(unusual)):
             return
-        times = [fields["ms"] for fields in told([rows.leads[at] for at in ends])]
+        times = [int(rows.ms[at]) for at in ends]
         for bits, count in Counter(map(int.bit_length, times)).items():
             self.durations[min(bits, 63)] += count
         self._slow([(ms, rows.ids[at]) for at, ms in zip(ends, times, strict=True) if ms > self._least])

@@ -1,70 +1,84 @@
-"""A journal that may still grow, followed without a lock: each record is read once."""
+"""A journal that may still grow, read without a lock: each of its lines once, and those of the file that takes its place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .disk import READ, Disk
-from .lines import JournalError, Text, decoded
-from .records import Decoder, Record
-
-CHUNK = 1 << 22  # bytes read at a time
+from .lines import CHUNK, Fold, JournalError, Text, fold_lines
+from .records import Decoder
 
 
-class Tail:
-    """The records of a journal, of the file that stands at its path later on too (`reset`, `compact`, `--fresh`).
+class Growing:
+    """Whatever file stands at a path when it is opened: its whole lines, as they come."""
 
-    `files` counts the files so far: when it has grown, what follows is another file's.
-    """
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self.path, self._disk = path, disk
+        self._fd = -1
+        self.next = 0  # the byte at which the next line begins
 
-    def __init__(self, path: Path, disk: Disk | None = None) -> None:
-        self.path, self._disk = path, disk or Disk()
-        self.text = Text(path)
-        self.files = 0
-        self._fd, self._offset = -1, 0
-        self._decoder = Decoder()
+    @property
+    def opened(self) -> bool:
+        return self._fd >= 0
 
-    def records(self) -> Iterator[Record]:
-        """What has been added since the last call; a last line without its newline waits for the rest.
-
-        Raises JournalError (no journal, newer, header damaged).
-        """
-        try:
-            if self._fd < 0:
-                self._open()
-            yield from self._more()
-            if self._replaced():
-                yield from self._more()
-                self._open()
-                yield from self._more()
-        except OSError as error:
-            raise JournalError(f"{self.path}: {error.strerror}", 2) from error
-
-    def _replaced(self) -> bool:
-        now = self._disk.identity(self.path)
-        return now is not None and now != self._disk.identity(self._fd)
-
-    def _open(self) -> None:
+    def open(self) -> None:
+        """Go over to the file that stands at the path now, to its start.  Raises OSError."""
         fd = self._disk.open(self.path, READ)
         self.close()
-        self._fd, self._offset = fd, 0
-        self.text, self._decoder = Text(self.path), Decoder()
-        self.files += 1
+        self._fd, self.next = fd, 0
 
-    def _more(self) -> Iterator[Record]:
-        return decoded(self.text, self._lines(), self._decoder)
-
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
+    def chunks(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that have come, many at a time, with the byte at which they begin; half a line waits for the rest."""
         rest = b""
-        while piece := self._disk.read(self._fd, CHUNK, self._offset + len(rest)):
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole:
-                start = self._offset
-                self._offset = self.text.size = start + len(line) + 1
-                yield start, line
+        while piece := self._disk.read(self._fd, CHUNK, self.next + len(rest)):
+            whole, newline, rest = (rest + piece).rpartition(b"\n")
+            if newline:
+                start = self.next
+                self.next += len(whole) + 1
+                yield start, whole + newline
+
+    def moved(self) -> bool:
+        """Whether another file stands at the path by now."""
+        return self._disk.identity(self.path) not in (None, self._disk.identity(self._fd))
+
+    def read(self, size: int, offset: int) -> bytes:
+        return self._disk.read(self._fd, size, offset)
 
     def close(self) -> None:
         if self._fd >= 0:
             self._disk.close(self._fd)
             self._fd = -1
+
+
+class Tail:
+    """Adds up a journal as it grows; anew when another file stands in its place (`reset`, `compact`, `--fresh`)."""
+
+    def __init__(self, path: Path, begin: Callable[[], Sequence[Fold]], disk: Disk | None = None) -> None:
+        """`begin` gives what adds up a file, which has been read from its start."""
+        self._file, self._begin = Growing(path, disk or Disk()), begin
+
+    def look(self) -> None:
+        """Take in what has been added since the last call.
+
+        Raises JournalError (no journal, newer, header damaged).
+        """
+        try:
+            if not self._file.opened:
+                self._open()
+            self._more()
+            if self._file.moved():
+                self._more()
+                self._open()
+                self._more()
+        except OSError as error:
+            raise JournalError(f"{self._file.path}: {error.strerror}", 2) from error
+
+    def _open(self) -> None:
+        self._file.open()
+        self.text, self._decoder, self._folds = Text(self._file.path), Decoder(), self._begin()
+
+    def _more(self) -> None:
+        for byte, lines in self._file.chunks():
+            self.text.size = byte + len(lines)
+            fold_lines(self.text, self._decoder, byte, lines, self._folds)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from resumectl.accounts import Accounts
 from resumectl.catalogue import Catalogue
 from resumectl.disk import Disk
+from resumectl.extent import Extent
 from resumectl.ledger import Ledger, State
 from resumectl.lines import Fold, Text, fold, read
 from resumectl.records import Record, encode, seal
@@ -76,7 +77,8 @@ class Small(Disk):
 def added_up(path: Path, *, quick: bool, all_at_once: bool = False) -> tuple[Any, Text]:
     """All that the folds say of a journal, and what its lines are like."""
     ledger, survey, catalogue, accounts, text = Ledger(), Survey(), Catalogue(), Accounts(), Text(path)
-    folds: list[Fold] = [ledger, survey, catalogue, accounts]
+    extent = Extent()
+    folds: list[Fold] = [ledger, survey, catalogue, accounts, extent]
     if quick:
         fold(path, folds, Small(all_at_once=all_at_once), text=text)
     else:
@@ -86,7 +88,7 @@ def added_up(path: Path, *, quick: bool, all_at_once: bool = False) -> tuple[Any
     entries = [(id, catalogue.entry(id, state)) for id in ledger.ids() for state in State]
     fields = [(id, accounts.of(id).fields(ledger.state(id)), accounts.of(id).spending) for id in ledger.ids()]
     surveyed = survey.durations, survey.slowest(), survey.throughput(72), [*survey.groups(ledger)]
-    return (facts(ledger), entries, fields, surveyed), text
+    return (facts(ledger), entries, fields, surveyed, extent.end), text
 
 
 @settings(max_examples=300, deadline=None)

@@ -15,7 +15,8 @@ from shell import Terminal
 
 from resumectl.disk import Disk
 from resumectl.journal import Journal
-from resumectl.lines import JournalError
+from resumectl.lines import Fold, JournalError
+from resumectl.plain import Rows
 from resumectl.records import Record
 from resumectl.tail import Tail
 
@@ -98,30 +99,53 @@ def started(number: int) -> Record:
     return Record("started", (b"%d" % number,), (1,))
 
 
+class Seen:
+    """The ids that each file of a journal has named."""
+
+    def __init__(self) -> None:
+        self.files: list[list[bytes]] = []
+
+    def begin(self) -> list[Fold]:
+        self.files.append([])
+        return [self]
+
+    def enter(self, record: Record) -> None:
+        self.files[-1] += record.ids
+
+    def enter_rows(self, rows: Rows) -> None:
+        self.files[-1] += rows.ids
+
+
 def test_only_what_was_appended_is_read_again(written: Journal) -> None:
     """However long the journal has become; a line that is not whole yet waits."""
-    disk = Counting()
-    tail = Tail(written.path, disk)
+    disk, seen = Counting(), Seen()
+    tail = Tail(written.path, seen.begin, disk)
     written.append([started(number) for number in range(1000)])
-    assert len(list(tail.records())) == 1000
+    tail.look()
+    assert len(seen.files[0]) == 1000
     disk.bytes = 0
-    assert list(tail.records()) == [] and disk.bytes == 0
+    tail.look()
+    assert len(seen.files[0]) == 1000 and disk.bytes == 0
     written.append([started(1000)])
     line = written.path.read_bytes().splitlines(keepends=True)[-1]
-    assert [record.ids for record in tail.records()] == [(b"1000",)] and disk.bytes == len(line)
+    tail.look()
+    assert seen.files[0][1000:] == [b"1000"] and disk.bytes == len(line)
     with open(written.path, "ab") as file:
         file.write(line[:20])
         file.flush()
-        assert list(tail.records()) == []
+        tail.look()
+        assert len(seen.files[0]) == 1001
         file.write(line[20:])
-    assert [record.ids for record in tail.records()] == [(b"1000",)]
-    assert tail.files == 1 and not tail.text.bad
+    tail.look()
+    assert seen.files[0][1001:] == [b"1000"] and len(seen.files) == 1 and not tail.text.bad
 
 
 def test_another_file_in_the_journals_place_is_followed_from_its_start(written: Journal) -> None:
-    """What was still added to the old one comes first; `files` tells that they are two."""
-    tail = Tail(written.path)
-    assert list(tail.records()) == []
+    """What was still added to the old one comes first, and is added up apart."""
+    seen = Seen()
+    tail = Tail(written.path, seen.begin)
+    tail.look()
+    assert seen.files == [[]]
     os.link(written.path, written.path.with_suffix(".bak"))
     old = os.open(written.path, os.O_WRONLY | os.O_APPEND)
     fresh = Journal(written.path, Disk(), sync="none")
@@ -129,14 +153,16 @@ def test_another_file_in_the_journals_place_is_followed_from_its_start(written: 
     fresh.create()
     fresh.append([started(2), started(3)])
     os.close(old)
-    found = [(tail.files, record.ids[0]) for record in tail.records()]
-    assert found == [(1, b"1"), (2, b"2"), (2, b"3")]
+    tail.look()
+    assert seen.files == [[b"1"], [b"2", b"3"]]
     fresh.append([started(4)])
-    assert [record.ids[0] for record in tail.records()] == [b"4"]
+    tail.look()
+    assert seen.files[1] == [b"2", b"3", b"4"]
     written.path.unlink()
-    assert list(tail.records()) == []  # gone: nothing more comes
+    tail.look()
+    assert len(seen.files[1]) == 3  # gone: nothing more comes
     with pytest.raises(JournalError, match="No such file"):
-        list(Tail(written.path).records())
+        Tail(written.path, seen.begin).look()
 
 
 def test_a_watcher_sees_the_new_journal_of_a_fresh_run(scratch: Scratch) -> None:

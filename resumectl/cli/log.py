@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import signal
 import sys
@@ -16,7 +15,7 @@ from .. import events
 from ..follow import follow
 from ..lines import JournalError, Text, read
 from ..place import Place
-from ..records import Record, about
+from ..records import Only, Record, about
 from . import die, put_bytes, tell
 from .mark import IdOption
 from .where import JobArgument, JobOption, JournalOption, find_place
@@ -58,7 +57,7 @@ def _only(record: Record, wanted: set[bytes]) -> Record:
     return record._replace(ids=tuple(record.ids[n] for n in at), attempts=attempts)
 
 
-def _records(place: Place, more: bool, only: re.Pattern[bytes] | None) -> Iterator[Record]:
+def _records(place: Place, more: bool, only: Only | None) -> Iterator[Record]:
     text = Text(place.journal)
     try:
         yield from follow(place.journal, _pause) if more else read(place.journal, text=text, only=only)

@@ -67,7 +67,8 @@ def results(
     shelf, missing = Shelf(place.out), list[bytes]()
     write = {ResultFormat.TEXT: _text, ResultFormat.JSONL: _line, ResultFormat.DIR: _file}[format]
     chosen = _chosen(catalogue, snapshot.ledger, State.FAILED if failed else State.DONE, id)
-    for ids, entry in _batches(chosen, stream):
+    together = catalogue.batched("out" if stream is StreamName.STDOUT else "err")
+    for ids, entry in _batches(chosen, stream) if together else (([id], entry) for id, entry in chosen):
         span = shelf.get(_where(entry, stream))
         if entry is None or span is None:
             missing += ids

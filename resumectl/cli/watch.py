@@ -28,16 +28,17 @@ class Watcher:
 
     def __init__(self, place: Place) -> None:
         self.place, self._disk = place, Disk()
-        self._tail, self._ledger, self._files = Tail(place.journal), Ledger(), 0
+        self._tail = Tail(place.journal, self._begin)
 
     def look(self) -> Snapshot:
         """How things stand now."""
         running = locked(self.place, self._disk)  # asked first: then the end of the run is in what is read
-        for record in self._tail.records():
-            if self._tail.files != self._files:
-                self._ledger, self._files = Ledger(), self._tail.files
-            self._ledger.enter(record)
+        self._tail.look()
         return Snapshot(self.place, self._ledger, self._tail.text, running)
+
+    def _begin(self) -> list[Ledger]:
+        self._ledger = Ledger()
+        return [self._ledger]
 
 
 def watch(place: Place, describe: Describe, line: Describe) -> Snapshot:
