@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from .ledger import State
-from .plain import DONE, STARTED, End, Rows, told
+from .plain import COMPACT, DONE, STARTED, End, Rows, told
 from .records import Record
 from .spending import Spending
 from .standing import STATES
@@ -33,7 +33,9 @@ class Account:
         """The account of an item of which no more is to tell than one clean end."""
         account = cls()
         account._end = account._printed = end.line(DONE)
-        if not end.ms:
+        if end.rest.startswith(COMPACT):
+            account.spending.take(Record("done", rest=end.fields()))
+        elif not end.ms:
             account._printed = b""  # a person's word
         elif end.costs:
             spent = told([end.costs])[0]

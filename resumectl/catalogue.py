@@ -39,7 +39,8 @@ class Catalogue:
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker."""
         unusual = rows.unusual()
-        self._entries.update([(rows.ids[at], rows.end(at)) for at in rows.ends(unusual)])
+        ends = sorted({*rows.ends(unusual), *rows.compacted()})
+        self._entries.update([(rows.ids[at], rows.end(at)) for at in ends])
         if unusual:
             apart = {rows.ids[at] for at in unusual}
             for at in [at for at, id in enumerate(rows.ids) if id in apart]:

@@ -50,7 +50,10 @@ class Figures:
         """Many records at once, as `take` does one by one."""
         for at in unusual:
             self.take(rows.record(at))
-        ends = rows.ends(unusual)
+        compacted = rows.compacted()
+        for at in compacted:
+            self.take(rows.record(at))
+        ends = rows.ends([*unusual, *compacted])
         if ends:
             self.run_ended += len(ends)
             self._well(len(ends), sum([int(rows.ms[at]) for at in ends]))

@@ -82,10 +82,13 @@ class _Streams:
             self._look(kept(record.rest.get("out")), kept(record.rest.get("err")))
 
     def enter_rows(self, rows: Rows) -> None:
-        unusual = rows.unusual()
-        for at in sorted([*rows.ends(unusual), *unusual]):
-            if rows.outs[at]:
-                self._look(*map(kept, orjson.loads(b"[%b,%b]" % (rows.outs[at], rows.errs[at]))))
+        """Take plain lines in: the same as `enter` for each, several times quicker."""
+        places = {at: (rows.outs[at], rows.errs[at]) for at in rows.ends(()) if rows.outs[at]}
+        told = orjson.loads(b"[" + b",".join([b"[%b,%b]" % pair for pair in places.values()]) + b"]")
+        clean = dict(zip(places, told, strict=True))
+        for at in sorted([*clean, *rows.unusual()]):
+            if at in clean:
+                self._look(*map(kept, clean[at]))
             else:
                 self.enter(rows.record(at))
 
@@ -98,5 +101,5 @@ class _Streams:
             if one is None:
                 continue
             self.count, self.bytes = self.count + 1, self.bytes + one.length
-            if one.length and self._shelf.get(one) is None:
+            if one.length and not self._shelf.holds(one):
                 self.lost.append((name, one))

@@ -247,5 +247,9 @@ class Shelf:
         span = Span(self._fd, where) if where is not None else None
         return span if span is not None and span.intact() else None
 
+    def holds(self, where: Kept) -> bool:
+        """Whether these bytes are still what they were."""
+        return Span(self._fd, where).intact()
+
     def close(self) -> None:
         os.close(self._fd)

@@ -27,10 +27,11 @@ _LINE = re.compile(  # `(?:…|)` where `(?:…)?` would say the same, in two th
     rb'(?:"out":(0|\[[^]\n]*\]),"err":(0|\[[^]\n]*\]),|)|)'
     rb"(.*)\n"
 )
-_HAND = b'"by":"hand",'  # a person's word stands for a clean end
+HAND = b'"by":"hand",'  # a person's word stands for a clean end
+COMPACT = b'"by":"compact","cut_offs":0,"failures":0,"limited":false,'  # and so does what compact made of one
 _BATCH = b'{"t":"started","ids":["'
-AT = b'"at":"'
-BARE = len(AT) + 24 + 1 + TAIL  # bytes of the rest of a line that tells no more than when
+AT = slice(-TAIL - 25, -TAIL - 1)  # where in the rest of a clean end its time stands
+BARE = len(b'"at":""') + 24 + TAIL  # bytes of the rest of a line that tells no more than when
 STARTED, DONE, UNCHARGED = b"started", b"done", b"uncharged"
 _SIMPLE = frozenset({STARTED, DONE})
 
@@ -75,15 +76,19 @@ class Rows(NamedTuple):
         if _SIMPLE.issuperset(self.types) and set(map(len, self.rests)) == {BARE}:
             return []
         pairs = enumerate(zip(self.types, self.rests, strict=True))
-        return [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or not _bare(rest))]
+        return [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or not _clean(rest))]
 
     def ends(self, unusual: Collection[int]) -> list[int]:
-        """Which rows are clean ends of attempts."""
+        """Which rows are clean ends of attempts, compacted or not."""
         ends = [at for at, ms in enumerate(self.ms) if ms]
         if not unusual:
             return ends
         left = set(unusual)
         return [at for at in ends if at not in left]
+
+    def compacted(self) -> list[int]:
+        """Which rows are what compact made of clean ends."""
+        return [at for at, rest in enumerate(self.rests) if len(rest) != BARE and rest.startswith(COMPACT)]
 
     def unended(self) -> set[bytes]:
         """The ids of which the last row is a start, and those that are started or ended more than once."""
@@ -110,8 +115,8 @@ def told(costs: Sequence[bytes]) -> list[dict[str, Any]]:
     return found
 
 
-def _bare(rest: bytes) -> bool:
-    return len(rest) == BARE or (len(rest) == BARE + len(_HAND) and rest.startswith(_HAND))
+def _clean(rest: bytes) -> bool:
+    return len(rest) == BARE or (len(rest) == BARE + len(HAND) and rest.startswith(HAND)) or rest.startswith(COMPACT)
 
 
 class Run(NamedTuple):

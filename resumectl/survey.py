@@ -69,8 +69,7 @@ class Survey:
         for bits, count in Counter(map(int.bit_length, times)).items():
             self.durations[min(bits, 63)] += count
         self._slow([(ms, rows.ids[at]) for at, ms in zip(ends, times, strict=True) if ms > self._least])
-        begin, end = len(AT), len(AT) + self._width
-        for moment, count in Counter([rows.rests[at][begin:end] for at in ends]).items():
+        for moment, count in Counter([rows.rests[at][AT][: self._width] for at in ends]).items():
             self._count(moment.decode(), count)
 
     def _slow(self, candidates: list[tuple[int, bytes]]) -> None:

@@ -21,6 +21,7 @@ PIECE = 64  # bytes
 AT = "2027-01-15T08:00:00.000Z"
 IDS = st.sampled_from([b"a", b"b", b"c", b"quote\"d", b"back\\slash", "é".encode(), b"\xff", b"x" * 300, b"]", b"{\"t\":"])
 KEPT = st.sampled_from([{}, {"out": 0, "err": 0}, {"out": [5, 7, "0123abcd"], "err": 0}, {"out": [5, 7, "0123abcd"], "err": [12, 9, "0123abcd"]}])
+COMPACTED = {"by": "compact", "cut_offs": 0, "failures": 0, "limited": False}
 RECORDS = st.one_of(
     st.tuples(st.just("started"), st.just({})),
     st.tuples(st.just("done"), st.just({"by": "hand"})),
@@ -29,6 +30,8 @@ RECORDS = st.one_of(
     st.tuples(st.just("done"), st.just({"rc": 0, "ms": 5, "cost": 0.25, "sums": {"tokens": 12, "a}": 1}})),
     st.tuples(st.just("done"), st.just({"rc": 0, "ms": 70, "worker": "w1"})),
     st.tuples(st.just("done"), st.just({"rc": 0, "ms": 7, "by": "compact", "cut_offs": 1, "failures": 2, "limited": True})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 9, "out": 0, "err": 0, **COMPACTED, "cost": 0.5, "costs": 2, "unknown": 1})),
+    st.tuples(st.just("done"), st.just({**COMPACTED, "at": "2027-01-14T08:00:00.000Z"})),
     st.tuples(st.just("failed"), st.just({"by": "hand"})),
     st.tuples(st.just("failed"), st.just({"rc": 0, "ms": 4, "why": "fail", "out": [5, 7, "0123abcd"], "err": 0})),
     st.tuples(st.just("failed"), st.just({"rc": 1, "why": "exit", "ms": 4})),
