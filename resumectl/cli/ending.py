@@ -98,7 +98,7 @@ def last_words(loop: Loop[Any], order: Order, go_on: str | None, hint: str = "")
     if loop.pacing.text:
         lines.append(f"stopped: {shown(loop.pacing.text.encode(errors='surrogateescape'), 500)}{_resets(loop)}")
     elif loop.pacing.stop in WHY_75:
-        lines.append(f"stopped: --{loop.pacing.stop}")
+        lines.append(f"stopped: --{loop.pacing.stop}{_too_short(loop)}")
     if loop.followed is not None and loop.followed.error not in ("", loop.pacing.text):
         lines.append(f"resumectl: {loop.followed.error}")
     if loop.follower is not None:
@@ -126,6 +126,14 @@ def _resets(loop: Loop[Any]) -> str:
     if left <= 0:
         return f"; it was to reset at {clock(when)}, which has passed"
     return f"; it resets at {clock(when)} ({duration(left)} from now)"
+
+
+def _too_short(loop: Loop[Any]) -> str:
+    """What to say where --max-time let nothing start at all: the same command would do no more the next time."""
+    tally, mean = loop.tally, loop.run.ledger.figures.mean_seconds()
+    if loop.pacing.stop != "max-time" or mean is None or tally.completed + tally.failed + tally.cut_off:
+        return ""
+    return f"; nothing was started, for an item takes {duration(mean)} by the mean so far: give it more than that"
 
 
 def named(ids: Sequence[bytes]) -> str:
