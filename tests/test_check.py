@@ -78,3 +78,17 @@ def test_what_a_crash_tears_and_what_a_run_just_writes_is_not_wrong(quick: Quick
     assert quick.run("check", "hold").code == 0
     opened(quick)
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["status"], ["status", "--failed"], ["status", "--pending"], ["explain", "c"], ["export"], ["results"], ["log"]],
+    ids=" ".join,
+)
+def test_what_is_read_of_a_damaged_journal_is_never_given_for_the_whole(quick: Quick, words: list[str]) -> None:
+    """It is shown all the same, and the line that is lost is named beside it."""
+    ran(quick, *"abcdef")
+    data = quick.journal().read_bytes()
+    quick.journal().write_bytes(data.replace(b'"id":"a"', b'"id":"A"', 1))
+    told = quick.run(*words)
+    assert told.code == 0 and "line 3 (byte " in told.err and "is damaged" in told.err

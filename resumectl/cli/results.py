@@ -75,6 +75,8 @@ def results(
         else:
             write(ids, entry, span, stream.value, to)
     sys.stdout.flush()
+    if snapshot.damage:
+        tell(f"resumectl: {snapshot.damage}; of what the journal still says, this is the output")
     if missing:
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         tell(f"resumectl: nothing was kept of {', '.join(shown(one) for one in missing[:NAMED])}{more}")

@@ -73,6 +73,7 @@ def status(
     if states:
         snapshot = take(find_place(argument, job, journal))
         _print_ids(_ids(snapshot, states, items), null)
+        _tell_damage(snapshot, json)
         return 0
     if watch:
         return _watch(find_place(argument, job, journal), items, json, check)
