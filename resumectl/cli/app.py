@@ -71,14 +71,14 @@ class Verbs(Lean, TyperGroup):
         if not args and not ctx.resilient_parsing:
             from .help import overview
 
-            tell(overview(long=False))
+            tell(overview(map(verb, VERBS), long=False))
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Context) -> str:
         from .help import overview
 
-        return overview(long=self._long)
+        return overview(map(verb, VERBS), long=self._long)
 
 
 app = typer.Typer(

@@ -93,11 +93,9 @@ def page(command: TyperCommand, *, long: bool = True) -> Page:
     )
 
 
-def overview(*, long: bool) -> str:
-    """The page of resumectl itself."""
-    from .app import VERBS, verb
-
-    rows = [(name, page(verb(name)).summary.rstrip(".")) for name in VERBS]
+def overview(commands: Iterable[TyperCommand], *, long: bool) -> str:
+    """The page of resumectl itself, which has these commands."""
+    rows = [(command.name or "", page(command).summary.rstrip(".")) for command in commands]
     options = [("--version", "Print the version."), ("-h, --help", "Short or long help, also behind a command.")]
     return as_text(
         Page(
