@@ -128,6 +128,11 @@ class Hands(WorkerPlugin):
             if parcel.job.batch:
                 Papers(command.place, parcel.job.uuid).remove()
 
+    def tell(self, attempt: str, reply: Reply) -> None:
+        """Send a reply on its way, before Dask hears that its task has ended."""
+        message = {"op": "resumectl-reply", "attempt": attempt, "reply": pickle.dumps(reply)}
+        self._worker.loop.add_callback(self._worker.batched_send, message)
+
     def _claim(self, attempt: str) -> bool:
         call = self._worker.scheduler.resumectl_claim(
             attempt=attempt, worker=self._worker.address, host=socket.gethostname(), claim_id=uuid.uuid4().hex
@@ -139,12 +144,14 @@ class Hands(WorkerPlugin):
             return False
 
 
-def attempt(parcel: Parcel) -> Reply:
-    """The task that Dask runs.  It never raises: Dask would log what it was given."""
+def attempt(parcel: Parcel) -> None:
+    """The task that Dask runs.  It never raises: Dask would log what it was given.
+
+    Its result is nothing, so none can be lost; without a reply before it, it was refused.
+    """
     hands: Any = get_worker().plugins.get(NAME)
-    if hands is None or parcel.version != __version__:
-        return Reply(refused="another resumectl, or a worker that is closing")
-    return hands.attempt(parcel)  # type: ignore[no-any-return]
+    if hands is not None and parcel.version == __version__:
+        hands.tell(parcel.attempt, hands.attempt(parcel))
 
 
 @lru_cache(maxsize=8)
