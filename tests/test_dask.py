@@ -6,11 +6,10 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 from conftest import Scratch, until
-from farm import Farm, Hands
+from farm import Farm, Hands, started_once
 
 pytest.importorskip("distributed", reason="the extra resumectl[dask] is not installed")
 
@@ -19,49 +18,41 @@ from resumectl.engine import window
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 
 
-@pytest.fixture(scope="module")
-def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
-    """A scheduler; each test says how many workers it wants."""
-    farm = Farm(tmp_path_factory.mktemp("farm"))
-    yield farm
-    farm.close()
-
-
-def started_once(hands: Hands) -> bool:
-    return max(Counter(hands.scratch.lines("log")).values(), default=0) <= 1
-
-
 def test_a_job_comes_out_on_a_cluster_as_it_does_here(scratch: Scratch, farm: Farm) -> None:
     """The same items done, the same output kept, the same status; and it goes on where it stopped."""
     farm.workers(2)
     hands = Hands(scratch, farm)
-    names = hands.items(60)
-    echo = ("sh", "-c", 'echo "$1 $RESUMECTL_ATTEMPT $RESUMECTL_ITEM" | tee -a effects', "_", "{}")
-    first = hands.run("--max-items", "20", command=echo)
+    names = hands.items(200)
+    command = ("echo", "{}", "{attempt}")
+    first = hands.run("--max-items", "50", "--job", "there", command=command)
     assert first.code == 75, first.err
-    second = hands.run(command=echo)
-    assert (second.code, len(second.out.splitlines())) == (0, 40), second.err
-    local = scratch.run("run", "--items", "i", "--job", "here", "-j", "2", *echo)
-    assert local.code == 0 and sorted(local.out.splitlines()) == sorted((first.out + second.out).splitlines())
-    here, there = (scratch.run("status", "--json", job) for job in ("here", "sh"))
-    assert here.out.replace(b'"job":"here"', b"").count(b'"done":60') == there.out.count(b'"done":60') == 1
-    assert sorted(hands.ended("done")) == names
-    (run, _) = scratch.records("sh", "run")
+    second = hands.run("--job", "there", command=command)
+    assert (second.code, len(second.out.splitlines())) == (0, 150), second.err
+    here = scratch.run("run", "--items", "i", "--job", "here", "-j", "2", *command)
+    assert here.code == 0 and sorted(here.out.splitlines()) == sorted((first.out + second.out).splitlines())
+    done = [sorted(record["id"] for record in scratch.records(job, "done")) for job in ("here", "there")]
+    assert done == [names, names]
+    told = [scratch.status(job) for job in ("here", "there")]
+    kept = [scratch.run("results", job).out for job in ("here", "there")]
+    assert told[0].keys() == told[1].keys() and sorted(kept[0].splitlines()) == sorted(kept[1].splitlines())
+    for name in ("state", "reason", "counts", "cost", "pid", "eta", "resume_at"):
+        assert told[0][name] == told[1][name]
+    (run, _) = scratch.records("there", "run")
     assert (run["engine"], run["scheduler"], bool(run["epoch"])) == ("dask", farm.address, True)
 
 
 def test_a_worker_killed_with_an_item_cuts_it_off_and_the_others_run_once(scratch: Scratch, farm: Farm) -> None:
     """Its command lives on as an orphan, so it is not run again here; the next run says where it may still be."""
     victim, _ = farm.workers(2)
-    hands = Hands(scratch, farm, 0.5)
-    names = hands.items(8)
+    hands = Hands(scratch, farm, 0.4)
+    names = hands.items(5)
     run = hands.start()
     until(lambda: hands.count("start") == 2)
     os.kill(victim.pid, KILL)
     assert run.wait(60) == 1, hands.err
     cut = scratch.records("sh", "cut_off")
     assert [record["why"] for record in cut] == ["worker"]
-    assert started_once(hands) and hands.count("start") == len(names)
+    assert started_once(scratch) and hands.count("start") == len(names)
     hands.gone()
     again = hands.run()
     assert again.code == 0 and f"cut off before: {cut[0]['id']}" in again.err
@@ -167,7 +158,8 @@ def test_a_late_worker_takes_items_at_once(scratch: Scratch, farm: Farm) -> None
     there = time.time()
     until(lambda: len({record["worker"] for record in scratch.records("sh", "began")}) == 2)
     assert time.time() - there < 2
-    assert run.wait(30) == 0 and started_once(hands)
+    run.send_signal(INT)
+    assert run.wait(30) == -INT and started_once(scratch)
 
 
 def test_a_job_without_workers_waits_for_them_and_a_signal_ends_the_wait(scratch: Scratch, farm: Farm) -> None:
