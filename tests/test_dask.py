@@ -42,7 +42,7 @@ def test_a_job_comes_out_on_a_cluster_as_it_does_here(scratch: Scratch, farm: Fa
 
 
 def test_a_worker_killed_with_an_item_cuts_it_off_and_the_others_run_once(scratch: Scratch, farm: Farm) -> None:
-    """Its command lives on as an orphan, so it is not run again here; the next run says where it may still be."""
+    """Nobody here can know whether its command lives on, so it is not run again; the next run says where it may still be."""
     victim, _ = farm.workers(2)
     hands = Hands(scratch, farm, 0.4)
     names = hands.items(5)
@@ -70,6 +70,19 @@ def test_a_worker_told_to_go_takes_its_command_with_it(scratch: Scratch, farm: F
     worker.wait(20)
     assert run.wait(30) == 1 and [r["why"] for r in scratch.records("sh", "cut_off")] == ["worker"]
     hands.gone()
+
+
+def test_a_worker_killed_outright_takes_its_command_with_it_too(scratch: Scratch, farm: Farm) -> None:
+    """It can do nothing then, but its warden can: even for what the command has started itself."""
+    (worker,) = farm.workers(1)
+    hands = Hands(scratch, farm, 60)
+    hands.items(1)
+    run = hands.start()
+    until(lambda: hands.count("start"))
+    os.kill(worker.pid, KILL)
+    assert run.wait(30) == 1
+    hands.gone()
+    assert hands.count("end") == 0 and [r["why"] for r in scratch.records("sh", "cut_off")] == ["worker"]
 
 
 def test_ctrl_c_lets_what_began_end_and_takes_the_rest_back(scratch: Scratch, farm: Farm) -> None:
