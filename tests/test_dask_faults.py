@@ -274,7 +274,8 @@ def test_five_thousand_small_items_leave_the_coordinator_no_larger(scratch: Scra
     run = hands.start("--job", "sh", command=("true", "{}"))
     until(lambda: scratch.journal().exists() and scratch.counts()["done"] > 500)
     early, scheduler = peak_memory(run.pid), peak_memory(farm.scheduler.pid)
-    until(lambda: scratch.counts()["done"] > 4500 or run.poll() is not None)
+    for done in range(1000, 5000, 500):  # each step has the patience of a wait
+        until(lambda done=done: scratch.counts()["done"] > done or run.poll() is not None)  # type: ignore[misc]
     late = peak_memory(run.pid)
     assert run.wait(200) == 0 and scratch.has(done=5000) and late < early + 20
     assert early and peak_memory(farm.scheduler.pid) - scheduler < 30
