@@ -47,6 +47,7 @@ class Claims(SchedulerPlugin):
         self._scheduler, self.epoch = scheduler, uuid.uuid4().hex
         for call in (self.claim, self.burn, self.forget, self.state):
             scheduler.handlers[f"resumectl_{call.__name__}"] = call
+        scheduler.stream_handlers["resumectl-reply"] = self.reply
 
     def state(self) -> dict[str, Any]:
         """Which life of the scheduler this is, whose code, how many slots there are now."""
@@ -63,8 +64,15 @@ class Claims(SchedulerPlugin):
         entry = {"id": claim_id, "worker": worker, "host": host, "at": time.time()}
         found = self._table.setdefault(attempt, entry)
         if found is entry:
-            self._tell(began=attempt, **_public(entry))
+            self._tell_waiting(task, began=attempt, **_public(entry))
         return bool(found) and found["id"] == claim_id
+
+    def reply(self, worker: str, attempt: str, reply: bytes) -> None:
+        """What came of it, from its worker to whoever waits: with the news, and not by Dask's way of
+        fetching a result, which asks the scheduler and then the worker for each."""
+        task = self._scheduler.tasks.get(key_for(attempt))
+        if task is not None:
+            self._tell_waiting(task, came=attempt, reply=reply)
 
     def burn(self, attempts: Sequence[str]) -> dict[str, dict[str, Any] | None]:
         """Who began each; None for those that nobody began, and nobody will."""
@@ -90,6 +98,10 @@ class Claims(SchedulerPlugin):
         if begun:
             self._tell(lost=list(begun), **_public(next(iter(begun.values()))))
         self._tell(slots=scheduler.total_nthreads)
+
+    def _tell_waiting(self, task: Any, **event: Any) -> None:
+        """Tell whoever waits for a task, and keep no copy, as the scheduler does of its events."""
+        self._scheduler.report({"op": "event", "topic": TOPIC, "event": (time.time(), event)}, ts=task)
 
     def _tell(self, **event: Any) -> None:
         self._scheduler.log_event(TOPIC, event)

@@ -22,7 +22,7 @@ from typing import Any
 
 from .command import Command, put_in_place
 from .disk import Disk, write_all
-from .engine import Claim, Engine, EngineLost, Parcel, Reply
+from .engine import Claim, Engine, EngineLost, Parcel, Reply, window
 from .files import FileTemplate, PartFile
 from .job import Caught, Job, News, Outcome
 from .outputs import NOTHING, SHORT, Spool, Text
@@ -31,6 +31,7 @@ from .template import Values
 from .verdict import Kind, Verdict
 
 LOOK = 0.5  # seconds between two looks at the engine while nothing happens
+SOON = 0.1  # seconds that the news of a beginning waits for company: it is information, and costs a sync
 MANY = 64  # settled attempts that are worth a call to the ledger
 LAST = 2.0  # seconds for a last word to the ledger
 DEAF = 5.0  # seconds after the KILL until what does not answer is given up
@@ -38,15 +39,6 @@ VAIN = 20  # starts that never began, in a row, until the engine is given up
 LOST = Verdict(Kind.CUT_OFF, "worker", "the worker was lost, and its command may still run there")
 UNKNOWN = Verdict(Kind.CUT_OFF, "worker", "the scheduler was lost; whether it began, and still runs, is unknown")
 RELEASED = Verdict(Kind.UNCHARGED, "released")
-
-
-def window(slots: int, ceiling: int = 0) -> int:
-    """How many are handed out at once: a few more than can run, so that no worker waits for the next.
-
-    `ceiling` is the most that may run at once, 0 for no such limit.
-    """
-    wanted = slots + max(2, slots // 4) if slots else 0
-    return min(wanted, ceiling) if ceiling else wanted
 
 
 class Cluster:
@@ -70,6 +62,8 @@ class Cluster:
         self._command = pickle.dumps(replace(command, files=(None, None), keep_open=(), program=None))
         self._out: dict[str, Job[Any]] = {}  # handed out and not ended
         self._begun: dict[str, Claim] = {}
+        self._news: list[News] = []  # of beginnings
+        self._parcels: list[Parcel] = []  # to be handed out by the end of the turn
         self._doubtful: list[str] = []
         self._forgotten: list[str] = []
         self._vain = 0
@@ -137,12 +131,15 @@ class Cluster:
         """All steps that have come, then one question to the ledger for all that they left in doubt."""
         idle = True
         try:
-            self._steps.get(timeout=LOOK)()
+            self._steps.get(timeout=SOON if self._news else LOOK)()
             idle = False
             while True:
                 self._steps.get_nowait()()
         except Empty:
             pass
+        self._hand_out()
+        if idle:
+            self._tell_news()
         doubtful, self._doubtful = [name for name in self._doubtful if name in self._out], []
         if doubtful:
             self._settle(doubtful)
@@ -160,8 +157,13 @@ class Cluster:
         # A check leaves no line, and may be handed out again: each time under another name.
         name = job.name if job.named and not job.check else f"check.{uuid.uuid4().hex[:16]}"
         self._out[name] = job
-        if not self._guarded(lambda: self._engine.submit(Parcel(name, job, self._command, self._room))):
-            self._doubt(name)
+        self._parcels.append(Parcel(name, job, self._command, self._room))
+
+    def _hand_out(self) -> None:
+        """What one turn of the loop starts goes out as one: a call of its own for each would cost as much as a start."""
+        parcels, self._parcels = self._parcels, []
+        if parcels and not self._guarded(lambda: self._engine.submit(parcels)):
+            self._doubtful += [parcel.attempt for parcel in parcels]
 
     def _guarded(self, call: Callable[[], None]) -> bool:
         try:
@@ -181,7 +183,12 @@ class Cluster:
         if not job.check:
             facts = {"att": name, "worker": claim.worker, "host": claim.host}
             for id, attempt in zip(job.ids, job.attempts, strict=True):
-                self._inbox.put(News(record=Record("began", (id,), (attempt,), facts)))
+                self._news.append(News(record=Record("began", (id,), (attempt,), facts)))
+
+    def _tell_news(self) -> None:
+        news, self._news = self._news, []
+        for one in news:
+            self._inbox.put(one)
 
     def _came(self, name: str, reply: Reply) -> None:
         if name not in self._out:
@@ -259,6 +266,7 @@ class Cluster:
             self._inbox.put(News(halt="the workers begin nothing of what is handed out; look at their logs"))
 
     def _drain(self) -> None:
+        self._hand_out()
         waiting = [name for name in self._out if name not in self._begun]
         if not waiting:
             return
@@ -284,6 +292,7 @@ class Cluster:
         self._inbox.put(News(halt="the scheduler was lost; start one, then run the same command again"))
 
     def _end(self, name: str, verdict: Verdict, seconds: float, facts: Mapping[str, Any], **rest: Any) -> None:
+        self._tell_news()
         self._begun.pop(name, None)
         job = self._out.pop(name)
         if job.check:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import warnings
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future as Answer
@@ -19,7 +20,7 @@ from distributed import Client
 from distributed.security import Security
 
 from .claims import TOPIC, Claims, key_for
-from .engine import Claim, EngineLost, Listener, Parcel, Reply
+from .engine import Claim, EngineLost, Listener, Parcel
 from .worker import Hands, attempt
 
 PATIENCE = 10.0  # seconds for an answer of the scheduler
@@ -71,31 +72,31 @@ class Dask:
         comm = self.client.scheduler_comm
         return bool(self.client.status == "running" and comm is not None and not comm.comm.closed())
 
-    def submit(self, parcel: Parcel) -> None:
-        """One task of its own key; nobody ever submits that again."""
+    def submit(self, parcels: Sequence[Parcel]) -> None:
+        """One task of its own key for each; nobody ever submits that again."""
         if not self.alive:
             raise EngineLost("the scheduler was lost")
         try:
-            future = self.client.submit(attempt, parcel, key=key_for(parcel.attempt), pure=False, retries=0)
+            keys = [key_for(parcel.attempt) for parcel in parcels]
+            futures = self.client.map(attempt, parcels, key=keys, pure=False, retries=0)
         except Exception as error:
             raise EngineLost(str(error)) from error
-        self._futures[parcel.attempt] = future
-        self._spawn(self._follow(parcel.attempt, future))
+        named = {parcel.attempt: future for parcel, future in zip(parcels, futures, strict=True)}
+        self._futures |= named
+        self._spawn(self._follow_all(named))
+
+    async def _follow_all(self, futures: Mapping[str, Any]) -> None:
+        await asyncio.gather(*[self._follow(name, future) for name, future in futures.items()])
 
     async def _follow(self, name: str, future: Any) -> None:
-        """Always ends in a word to the listener, and in a release."""
-        reply: Reply | None = None
+        """Always ends in a word to the listener, if there was none, and in a release."""
         try:
-            reply = await future._result()
-        except BaseException:  # cancelled, killed with its worker, lost: the ledger knows more
+            await future._state.wait()
+        except BaseException:  # cancelled
             pass
-        self._futures.pop(name, None)
         future.release()
-        if self._listener is not None:
-            if reply is not None:
-                self._listener.came(name, reply)
-            else:
-                self._listener.failed(name)
+        if self._futures.pop(name, None) is not None and self._listener is not None:
+            self._listener.failed(name)  # refused, killed with its worker, lost: the ledger knows more
 
     def burn(self, attempts: Sequence[str]) -> dict[str, Claim | None]:
         told = self._ask(lambda: self.client.scheduler.resumectl_burn(attempts=list(attempts)))
@@ -161,6 +162,9 @@ class Dask:
             return
         if "slots" in told:
             self._listener.room(self._slots)
+        elif (name := told.get("came")) is not None:
+            if self._futures.pop(name, None) is not None:
+                self._listener.came(name, pickle.loads(told["reply"]))
         elif (name := told.pop("began", None)) is not None:
             self._listener.began(name, Claim(**told))
         elif (lost := told.pop("lost", None)) is not None:

@@ -16,6 +16,8 @@ from . import __version__
 from .job import Job
 from .verdict import Ended, Verdict
 
+MOST = 16  # starts handed out beyond those that can run, where there are few slots
+
 
 class EngineLost(Exception):
     """The engine can't be asked any more; what began there is unknown from now on."""
@@ -72,6 +74,16 @@ class Reply:
         return f"<reply {self.verdict.kind.value if self.verdict else self.refused}>"
 
 
+def window(slots: int, ceiling: int = 0) -> int:
+    """How many are handed out at once: some more than can run, so that no worker waits for the next,
+    even when several end together.
+
+    `ceiling` is the most that may run at once, 0 for no such limit.
+    """
+    wanted = slots + max(min(2 * slots, MOST), slots // 4)
+    return min(wanted, ceiling) if ceiling else wanted
+
+
 class Listener(Protocol):
     """Whoever is told what happens on the engine; called from any thread, must not block."""
 
@@ -94,8 +106,8 @@ class Engine(Protocol):
 
     def listen(self, listener: Listener) -> None: ...
 
-    def submit(self, parcel: Parcel) -> None:
-        """Hand it out; exactly one `came` or `failed` follows, if it is not released before.  Raises EngineLost."""
+    def submit(self, parcels: Sequence[Parcel]) -> None:
+        """Hand them out; exactly one `came` or `failed` follows for each that is not released before.  Raises EngineLost."""
 
     def burn(self, attempts: Sequence[str]) -> Mapping[str, Claim | None]:
         """Who began each; None: nobody, and nobody ever will.  Raises EngineLost."""

@@ -13,10 +13,11 @@ import os
 import pickle
 import signal
 import socket
+import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +36,7 @@ from .place import Place
 from .program import Unusable, find
 from .template import program
 from .verdict import Kind, Verdict
+from .warden import Warden
 
 NAME = "resumectl-hands"
 ANSWER = 30.0  # seconds that the claim ledger may take
@@ -42,6 +44,32 @@ CLOSING = 5.0  # seconds that a closing worker gives its commands at most: whoev
 RUNNING = frozenset({"executing", "long-running"})
 ENDED = frozenset({"memory", "error", "long-running"})
 LOST = Verdict(Kind.CUT_OFF, "worker", "its worker was closed, or nobody waited for it any more")
+
+
+class Watched(Leash):
+    """A leash whose child the warden knows, from its start until nothing of it can be signalled any more."""
+
+    def __init__(self, warden: Warden) -> None:
+        super().__init__()
+        self._warden, self._child = warden, 0
+
+    def begin(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes] | None:
+        child = super().begin(start)
+        if child is not None:
+            self._child = child.pid
+            self._warden.tell(b"+", child.pid)
+        return child
+
+    def reap(self, child: subprocess.Popen[bytes]) -> None:
+        super().reap(child)
+        if self.signal is None:
+            self._warden.tell(b"-", child.pid)
+
+    def empty(self) -> bool:
+        gone = super().empty()
+        if gone and self._child:
+            self._warden.tell(b"-", self._child)
+        return gone
 
 
 @dataclass
@@ -73,6 +101,7 @@ class Hands(WorkerPlugin):
 
     def __init__(self) -> None:
         self._worker: Any = None
+        self._warden: Any = None
         self.holds: dict[str, Hold] = {}
 
     def __reduce__(self) -> Any:
@@ -80,7 +109,7 @@ class Hands(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         """Called in the worker.  A worker without a nanny that gets a TERM goes without `teardown`."""
-        self._worker = worker
+        self._worker, self._warden = worker, Warden()
         worker.handlers["resumectl_signal"] = self.signal
         atexit.register(self._go)
 
@@ -97,6 +126,7 @@ class Hands(WorkerPlugin):
         for hold in holds:
             hold.over.wait(max(0.0, min(end - time.monotonic(), hold.grace)))
             hold.leash.stop(signal.SIGKILL)
+        self._warden.close()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
         """Called by the worker: a running task that goes anywhere but to its end is no longer wanted."""
@@ -115,7 +145,7 @@ class Hands(WorkerPlugin):
             command = command_of(parcel.command, self._worker.local_directory)
         except Unusable as error:  # nobody's fault, as it is when a program vanishes
             return Reply(Verdict(Kind.UNCHARGED, "spawn", f"{socket.gethostname()}: {error}"))
-        hold = Hold(Leash(), command.limits.grace)
+        hold = Hold(Watched(self._warden), command.limits.grace)
         self.holds[key_for(parcel.attempt)] = hold
         try:
             if self._worker.status not in (Status.running, Status.paused) or not self._claim(parcel.attempt):
@@ -128,6 +158,11 @@ class Hands(WorkerPlugin):
             if parcel.job.batch:
                 Papers(command.place, parcel.job.uuid).remove()
 
+    def tell(self, attempt: str, reply: Reply) -> None:
+        """Send a reply on its way, before Dask hears that its task has ended."""
+        message = {"op": "resumectl-reply", "attempt": attempt, "reply": pickle.dumps(reply)}
+        self._worker.loop.add_callback(self._worker.batched_send, message)
+
     def _claim(self, attempt: str) -> bool:
         call = self._worker.scheduler.resumectl_claim(
             attempt=attempt, worker=self._worker.address, host=socket.gethostname(), claim_id=uuid.uuid4().hex
@@ -139,12 +174,14 @@ class Hands(WorkerPlugin):
             return False
 
 
-def attempt(parcel: Parcel) -> Reply:
-    """The task that Dask runs.  It never raises: Dask would log what it was given."""
+def attempt(parcel: Parcel) -> None:
+    """The task that Dask runs.  It never raises: Dask would log what it was given.
+
+    Its result is nothing, so none can be lost; without a reply before it, it was refused.
+    """
     hands: Any = get_worker().plugins.get(NAME)
-    if hands is None or parcel.version != __version__:
-        return Reply(refused="another resumectl, or a worker that is closing")
-    return hands.attempt(parcel)  # type: ignore[no-any-return]
+    if hands is not None and parcel.version == __version__:
+        hands.tell(parcel.attempt, hands.attempt(parcel))
 
 
 @lru_cache(maxsize=8)

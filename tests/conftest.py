@@ -209,6 +209,16 @@ def server() -> Iterator[Any]:
     started.close()
 
 
+@pytest.fixture(scope="session")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Dask scheduler for all tests that need no other; each says how many workers it wants."""
+    from farm import Farm
+
+    farm = Farm(tmp_path_factory.mktemp("farm"))
+    yield farm
+    farm.close()
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def base(request: pytest.FixtureRequest, scratch: Scratch) -> Any:
     """A database for a table, of each kind in turn."""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,15 @@ class Farm:
         return "".join(path.read_text() for path in self.path.glob("*.log"))
 
     def end(self, process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
-        """A worker that is told to go takes its commands with it; one that is killed leaves them."""
+        """A worker that is told to go takes its commands with it; one that is killed leaves them.
+
+        Dask may hang for ever in the end of a worker that was closing when it was told, so that is not waited for long.
+        """
         if process.poll() is None:
             os.kill(process.pid, signal.SIGCONT)
             os.kill(process.pid, number)
             try:
-                process.wait(10)
+                process.wait(3)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -82,8 +86,9 @@ class Farm:
         return next(process for process in self.processes if process.pid == pid)
 
     def close(self) -> None:
+        """Every test has seen the end of its commands."""
         for process in reversed(self.processes):
-            self.end(process)
+            self.end(process, signal.SIGKILL)
 
 
 class Hands:
@@ -134,6 +139,11 @@ class Hands:
         """The last word of the journal on each item."""
         kinds = types or ("started", "done", "failed", "cut_off", "uncharged", "held")
         return {record["id"]: record["t"] for record in self.scratch.records("sh", *kinds) if "id" in record}
+
+
+def started_once(scratch: Scratch) -> bool:
+    """Whether the witness has seen no item start twice."""
+    return max(Counter(scratch.lines("log")).values(), default=0) <= 1
 
 
 def raises(call: Callable[[], Any], error: type[Exception]) -> str:

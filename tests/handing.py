@@ -82,7 +82,11 @@ class FakeEngine:
         self.listener.began(attempt, HERE)
         return True
 
-    def submit(self, parcel: Parcel) -> None:
+    def submit(self, parcels: Sequence[Parcel]) -> None:
+        for parcel in parcels:
+            self._begin(parcel)
+
+    def _begin(self, parcel: Parcel) -> None:
         item = parcel.job.ids[0].decode()
         if not parcel.job.check and parcel.attempt not in [line["att"] for line in self.lines("started")]:
             self.told.append(f"{item} was handed out before its line was written")
@@ -109,6 +113,11 @@ class FakeEngine:
         self.signals.append(signum)
         for attempt in attempts:
             self.listener.came(attempt, reply(Verdict(Kind.CUT_OFF, "sigint", "ended by SIGINT")))
+
+
+def crew_on(engine: FakeEngine, directory: Path) -> Cluster:
+    """A crew without a loop; nobody reads its inbox."""
+    return Cluster(engine, Command(compile_template([b"x"]), {}, Place(directory / "job.jsonl")), SimpleQueue())
 
 
 class Told:

@@ -12,7 +12,7 @@ FLOORS = {
     0: {"disk", "plain", "records", "lines", "follow", "tail", "foreign", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
     1: {"spending", "standing", "figures", "extent", "ledger", "accounts", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
     2: {"failures", "catalogue", "survey", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "compaction", "loop", "interrupts", "feed"},
-    3: {"child", "command", "crew"},
+    3: {"child", "command", "crew", "warden"},
     4: {"batches", "reading", "order", "report", "printer", "bar", "picture", "snapshot", "events", "inspection", "forecast", "database", "rows", "engine", "cluster", "claims", "worker", "dask", "joining"},
     5: {"cli", "__main__"},
 }

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import signal
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from handing import HERE, FakeEngine, Handing, ends, reply, stays, waits
+from conftest import PATIENCE, until
+from handing import HERE, FakeEngine, Handing, crew_on, ends, reply, stays, waits
 
 from resumectl.admission import CutOff
-from resumectl.cluster import window
+from resumectl.engine import Parcel, window
 from resumectl.files import FileTemplate
+from resumectl.items import Item
+from resumectl.job import Job
 from resumectl.policy import Policy
 from resumectl.throttle import Rhythm
 from resumectl.verdict import Kind, Verdict
@@ -208,5 +213,25 @@ def test_slots_follow_the_workers_that_are_there(tmp_path: Path) -> None:
 
 
 def test_a_few_more_are_handed_out_than_can_run_but_never_more_than_wanted() -> None:
-    assert [window(slots) for slots in (0, 1, 4, 100)] == [0, 3, 6, 125]
-    assert (window(8, 3), window(8, 100)) == (3, 10)
+    assert [window(slots) for slots in (0, 1, 4, 100)] == [0, 3, 12, 125]
+    assert (window(8, 3), window(8, 100)) == (3, 24)
+
+
+def test_what_comes_while_the_engine_is_busy_is_handed_out_in_one_call(tmp_path: Path) -> None:
+    """A call for each start costs both sides as much as the start itself."""
+    busy, free = threading.Event(), threading.Event()
+    calls: list[list[bytes]] = []
+
+    class Slow(FakeEngine):
+        def submit(self, parcels: Sequence[Parcel]) -> None:
+            calls.append([parcel.job.ids[0] for parcel in parcels])
+            busy.set()
+            free.wait(PATIENCE)
+
+    crew = crew_on(Slow(tmp_path, {}), tmp_path)
+    for at, id in enumerate(b"a b c d".split()):
+        crew.start(Job((Item(id, None, at),), (1,), ("0" * 32,), f"{at:08}", at, named=True))
+        assert busy.wait(PATIENCE)
+    free.set()
+    until(lambda: len(calls) == 2)
+    assert calls == [[b"a"], [b"b", b"c", b"d"]]

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..cluster import Cluster, window
+from ..cluster import Cluster
 from ..command import Command
-from ..engine import EngineLost
+from ..engine import EngineLost, window
 from ..job import Outcome, Show
 from ..joining import NO_EXTRA, Address, Needs, NotJoined, join
 from ..ledger import Ledger
