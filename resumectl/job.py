@@ -43,6 +43,7 @@ class Job(Generic[T]):
         """A name that no other start ever has, and that tells nothing of the id: part of the key, part of the UUID."""
         return f"{self.keys[0].replace('-', '')[:16]}.{self.uuid[:8]}"
 
+    @cached_property
     def started(self) -> Record:
         """The line before its start; a batch's names the files that belong to it."""
         rest = {"uuid": self.uuid} if self.batch else {}
@@ -71,6 +72,11 @@ class Outcome(Generic[T]):
     note: str = ""
     error: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether all of its items are done, each by the verdict on the whole."""
+        return self.verdict.kind is Kind.DONE and not self.results
 
     def of(self, id: bytes) -> Verdict:
         """The verdict on one of its items."""
@@ -162,8 +168,12 @@ class Show(Protocol):
 
 
 def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) -> Iterator[Record]:
-    """The lines that end the attempts of a start, one an item; where its streams are kept, empty if they are not."""
+    """What ends the attempts of a start, a line an item; where its streams are kept, empty if they are not."""
     job, own, last = outcome.job, outcome.each and places, None
+    if outcome.clean and not own:
+        rest = _fields(outcome, outcome.verdict, run)
+        yield Record(Kind.DONE.value, job.ids, job.attempts, rest | _where(places))
+        return
     for at, (id, attempt) in enumerate(zip(job.ids, job.attempts, strict=True)):
         verdict = outcome.of(id)
         if own or verdict is not last:

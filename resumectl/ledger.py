@@ -66,7 +66,11 @@ class Ledger:
             return self._enter_run(record)
         self._note_kept(record.rest)
         for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
-            self._enter_item(record, id, attempt)
+            word = self._words.get(id, 0)
+            self._named_since += not word & NAMED
+            self._put(id, self._fold(record, word | NAMED, attempt, id))
+        if record.t == "done" and record.rest.get("by") != "compact":
+            self._count_done(record)
 
     def enter_plain(self, rows: Sequence[Row]) -> None:
         """Take in starts and clean ends in bulk: the same as `enter`, many times quicker.
@@ -148,13 +152,14 @@ class Ledger:
             if where:
                 self.kept_end = max(self.kept_end, where[0] + where[1])
 
-    def _enter_item(self, record: Record, id: bytes, attempt: int) -> None:
-        word = self._words.get(id)
-        if word is None or not word & NAMED:
-            word = NAMED | (word or 0)
-            self._named_since += 1
-        new = self._fold(record, word, attempt, id)
-        self._put(id, new)
+    def _count_done(self, record: Record) -> None:
+        count = len(record.ids)
+        self.spending.take(record, count)
+        if "ms" in record.rest:
+            self.limited = False
+            self.run_ended += count
+            self.ended += count
+            self.ended_ms += record.rest["ms"] * count
 
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         t = record.t
@@ -174,8 +179,10 @@ class Ledger:
         if t not in STATES:
             return word
         opened = self._open.pop(id, None)
-        if t == "done" and opened is not None:
-            self._passed = max(self._passed, opened.order)
+        if t == "done" and record.rest.get("by") != "compact":
+            if opened is not None and opened.order > self._passed:
+                self._passed = opened.order
+            return done_again(word, attempt)
         if t == "held" and word & OPEN and record.rest.get("why") in ALONE:
             word = once_more(word, CUTS)  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
@@ -201,11 +208,6 @@ class Ledger:
             word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
         self.run_ended += "ms" in rest
         self.spending.take(record)
-        if record.t == "done":
-            self.limited = self.limited and "ms" not in rest
-            self.ended += 1 if "ms" in rest else 0
-            self.ended_ms += rest.get("ms", 0)
-            return word & ~LIMITED
         if record.t == "cut_off" and "began" in rest:
             self.lost[record.ids[0]] = rest
         if record.t in COUNTED:
