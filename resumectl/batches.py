@@ -23,7 +23,7 @@ from .items import Item
 from .job import Job, Outcome
 from .ledger import State
 from .loop import Loop, moment
-from .outputs import Outputs, Stream, Text
+from .outputs import NOTHING, Outputs, Stream, Text
 from .pacing import Pacing
 from .papers import results as verdicts
 from .papers import strangers
@@ -127,7 +127,7 @@ class _Call(Generic[T]):
         self._run.open_outputs(outputs)
         self._run.begin(self._fields(), [*self._sealed, *self._admission.held])
         self._admission.held.clear()
-        crew = Threads(self._work, self._jobs, inbox) if self._jobs > 1 else _Inline(self._work, inbox)
+        crew = Threads(self._work, inbox) if self._jobs > 1 else _Inline(self._work, inbox)
         show = _Show(self._tally, on_progress)
         loop = Loop(
             self._run,
@@ -198,7 +198,7 @@ class _Work(Generic[T]):
         try:
             given = asyncio.run(self._handler(batch)) if self._coroutine else self._handler(batch)
             if given is True:
-                return Outcome(job, DONE, time.perf_counter() - began, out=Text(b""))
+                return Outcome(job, DONE, time.perf_counter() - began, out=NOTHING)
             found = _told(given)
         except Exception as error:
             if self._on_error is not None:

@@ -121,16 +121,16 @@ class Ends(Generic[T]):
         """Make durable what has been printed; gives the lines that name it.  Raises JournalError 74."""
         if not self._arrived:
             return []
-        spools = [spool for outcome in self._arrived for spool in outcome.streams()]
+        printed = [outcome.streams() for outcome in self._arrived]
         try:
-            places = self._outputs.keep(spools) if self._outputs is not None else [None] * len(spools)
+            places = self._outputs.keep([one for each in printed for one in each]) if self._outputs is not None else []
         except OSError as error:
             raise JournalError(f"{self._run.place.out}: {error.strerror}", 74) from error
         named = self._outputs is not None and self._outputs.named
         records, at = [], 0
-        for outcome in self._arrived:
-            mine = places[at : at + len(outcome.streams())]
-            at += len(mine)
+        for outcome, own in zip(self._arrived, printed, strict=True):
+            mine = places[at : at + len(own)]
+            at += len(own)
             for record in end_records(outcome, self._run.number, mine if named else ()):
                 records += self._enter(record)
             self._kept.append(Ended(outcome, mine))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from .items import Item
@@ -28,10 +27,10 @@ class Job(Generic[T]):
     check: bool = False
     batch: bool = False  # its items are handed over as a list, even if there is only one
     named: bool = False  # it is handed out under a name of its own, which its line carries
+    ids: tuple[bytes, ...] = field(init=False, repr=False)  # of its items
 
-    @cached_property
-    def ids(self) -> tuple[bytes, ...]:
-        return tuple([item.id for item in self.items])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple([item.id for item in self.items]))
 
     def singles(self) -> Iterator[Job[T]]:
         """A job for each of its items alone."""
@@ -43,7 +42,6 @@ class Job(Generic[T]):
         """A name that no other start ever has, and that tells nothing of the id: part of the key, part of the UUID."""
         return f"{self.keys[0].replace('-', '')[:16]}.{self.uuid[:8]}"
 
-    @cached_property
     def started(self) -> Record:
         """The line before its start; a batch's names the files that belong to it."""
         rest = {"uuid": self.uuid} if self.batch else {}
@@ -172,7 +170,7 @@ def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) 
     job, own, last = outcome.job, outcome.each and places, None
     if outcome.clean and not own:
         rest = _fields(outcome, outcome.verdict, run)
-        yield Record(Kind.DONE.value, job.ids, job.attempts, rest | _where(places))
+        yield Record("done", job.ids, job.attempts, rest | _where(places))
         return
     for at, (id, attempt) in enumerate(zip(job.ids, job.attempts, strict=True)):
         verdict = outcome.of(id)

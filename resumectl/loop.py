@@ -9,7 +9,6 @@ and where, is the crew's affair.
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
@@ -24,7 +23,7 @@ from .lines import JournalError
 from .outputs import Outputs
 from .pacing import Pacing
 from .records import Record
-from .run import Run
+from .run import Run, new_uuid
 from .stream import Chunk
 from .throttle import Moment
 from .verdict import Kind
@@ -123,7 +122,7 @@ class Loop(Generic[T]):
         """Its `started` is durable."""
         if not job.check:
             self.tally.start(job.ids, map(self.run.ledger.state, job.ids), now.mono)
-            self.run.ledger.enter(job.started)
+            self.run.ledger.enter(job.started())
         self.crew.start(job)
 
     def _wait(self) -> list[Outcome[T]]:
@@ -203,7 +202,7 @@ class Loop(Generic[T]):
             check = items[0].id in self.admission.to_check
             attempts = tuple([last(item.id) + (not check) for item in items])
             keys = tuple([self.run.key(item.id) for item in items]) if self.keyed else ()
-            jobs.append(Job(items, attempts, keys, str(uuid.uuid4()), self._slot(), check, self.batched, self.named))
+            jobs.append(Job(items, attempts, keys, new_uuid(), self._slot(), check, self.batched, self.named))
         return jobs
 
     def _slot(self) -> int:
@@ -215,7 +214,7 @@ class Loop(Generic[T]):
 
     def _write(self, jobs: Sequence[Job[T]]) -> bool:
         """Append what is owed and the starts; False if the journal did not take it."""
-        started = [job.started for job in jobs if not job.check]
+        started = [job.started() for job in jobs if not job.check]
         held, self.admission.held = self.admission.held, []
         owed = [*self._owed, *held]
         try:

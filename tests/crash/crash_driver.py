@@ -226,8 +226,8 @@ def stillness() -> Iterator[None]:
     with ExitStack() as stack:
         for module in (records, journal, loop):
             stack.enter_context(mock.patch.object(module, "time", clock))
-        for module in (journal, loop):
-            stack.enter_context(mock.patch.object(module, "uuid", drawn))
+        stack.enter_context(mock.patch.object(journal, "uuid", drawn))
+        stack.enter_context(mock.patch.object(loop, "new_uuid", lambda: str(drawn.uuid4())))
         for module in (journal, run):
             stack.enter_context(mock.patch.object(module, "stamp", lambda: AT))
         stack.enter_context(mock.patch.object(run, "boot", lambda: "0" * 8))
