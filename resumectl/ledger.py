@@ -50,10 +50,8 @@ class Ledger:
         self.run: Mapping[str, Any] = {}  # fields of the last `run`
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.list_total: int | None = None
-        self._list_new = 0
-        self._named_since = 0  # ids first named since that count was taken
-        self.ended_ms = 0  # of all done attempts
-        self.ended = 0
+        self._list_new = self._named_since = 0  # ids of the list that had no name then; that were named since
+        self.ended = self.ended_ms = 0  # all done attempts, and their milliseconds
         self.kept_end = 0  # the highest byte of `NAME.out` that a record names
         self.run_ended = 0  # attempts ended in the last run
         self.spending = Spending()  # of all attempts, failed ones too
@@ -64,13 +62,17 @@ class Ledger:
         """Take one record in."""
         if not record.ids:
             return self._enter_run(record)
-        self._note_kept(record.rest)
+        for where in (record.rest.get("out"), record.rest.get("err")):
+            if where:
+                self.kept_end = max(self.kept_end, where[0] + where[1])
+        if record.t == "started":
+            return self._enter_starts(record)
+        if record.t == "done" and record.rest.get("by") != "compact":
+            return self._enter_done(record)
         for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
             word = self._words.get(id, 0)
             self._named_since += not word & NAMED
             self._put(id, self._fold(record, word | NAMED, attempt, id))
-        if record.t == "done" and record.rest.get("by") != "compact":
-            self._count_done(record)
 
     def enter_plain(self, rows: Sequence[Row]) -> None:
         """Take in starts and clean ends in bulk: the same as `enter`, many times quicker.
@@ -147,14 +149,26 @@ class Ledger:
         if fields.get("total") is not None:
             self.list_total, self._list_new = fields["total"], fields.get("new") or 0
 
-    def _note_kept(self, rest: Mapping[str, Any]) -> None:
-        for where in (rest.get("out"), rest.get("err")):
-            if where:
-                self.kept_end = max(self.kept_end, where[0] + where[1])
+    def _enter_starts(self, record: Record) -> None:
+        words, opened, run = self._words, self._open, self.run.get("run", 0)
+        batch, name = record.rest.get("uuid"), record.rest.get("att")
+        for order, (id, attempt) in enumerate(zip(record.ids, record.attempts, strict=True), self._starts + 1):
+            word = words.get(id, 0)
+            self._named_since += not word & NAMED
+            opened[id] = Start(attempt, run, order, batch, name)
+            self._put(id, started(word | NAMED, attempt))
+            self.lost.pop(id, None)
+        self._starts += len(record.ids)
 
-    def _count_done(self, record: Record) -> None:
-        count = len(record.ids)
-        self.spending.take(record, count)
+    def _enter_done(self, record: Record) -> None:
+        words, opened = self._words, self._open
+        for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
+            word, start = words.get(id, 0), opened.pop(id, None)
+            self._named_since += not word & NAMED
+            if start is not None and start.order > self._passed:
+                self._passed = start.order
+            self._put(id, done_again(word, attempt))
+        self.spending.take(record, count := len(record.ids))
         if "ms" in record.rest:
             self.limited = False
             self.run_ended += count
@@ -162,33 +176,31 @@ class Ledger:
             self.ended_ms += record.rest["ms"] * count
 
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
-        t = record.t
-        if t == "started":
-            self._starts += 1
-            self.lost.pop(id, None)
-            named = record.rest.get("uuid"), record.rest.get("att")
-            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, *named)
-            return started(word, attempt)
+        t, rest = record.t, record.rest
         if t == "reset":
             self._open.pop(id, self.lost.pop(id, None))
-            if record.rest.get("by") == "compact":
+            if rest.get("by") == "compact":
                 return self._compacted(record, word & ~STATE, attempt, id)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
         if t == "uncharged":
             return self._uncharge(record, word, id)
         if t not in STATES:
             return word
-        opened = self._open.pop(id, None)
-        if t == "done" and record.rest.get("by") != "compact":
-            if opened is not None and opened.order > self._passed:
-                self._passed = opened.order
-            return done_again(word, attempt)
-        if t == "held" and word & OPEN and record.rest.get("why") in ALONE:
+        self._open.pop(id, None)
+        if t == "held" and word & OPEN and rest.get("why") in ALONE:
             word = once_more(word, CUTS)  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
-        if record.rest.get("by") == "compact":
+        if rest.get("by") == "compact":
             return self._compacted(record, word, attempt, id)
-        return self._ended(record, word, attempt)
+        if attempt > word >> ATTEMPTS:
+            word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
+        self.run_ended += "ms" in rest
+        self.spending.take(record)
+        if record.t == "cut_off" and "began" in rest:
+            self.lost[record.ids[0]] = rest
+        if record.t in COUNTED:
+            return once_more(word, COUNTED[record.t])
+        return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
@@ -201,18 +213,6 @@ class Ledger:
             return word
         self._limits[id] = self._starts
         return word | LIMITED
-
-    def _ended(self, record: Record, word: int, attempt: int) -> int:
-        rest = record.rest
-        if attempt > word >> ATTEMPTS:
-            word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
-        self.run_ended += "ms" in rest
-        self.spending.take(record)
-        if record.t == "cut_off" and "began" in rest:
-            self.lost[record.ids[0]] = rest
-        if record.t in COUNTED:
-            return once_more(word, COUNTED[record.t])
-        return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _compacted(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         rest = record.rest
