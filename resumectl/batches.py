@@ -243,18 +243,18 @@ def _kept(result: Result) -> bytes:
 
 
 def _own_key(item: Any) -> Key:
-    if isinstance(item, str | bytes | int):
+    if isinstance(item, (str, bytes, int)):  # a tuple: several times as fast as a union
         return item
     return item["id"] if isinstance(item, Mapping) else item.id  # type: ignore[no-any-return]
 
 
 def _bytes(name: Any) -> bytes:
-    if isinstance(name, bytes):
-        return name
     if isinstance(name, str):
         return name.encode("utf-8", "surrogateescape")
     if isinstance(name, int):
         return b"%d" % name
+    if isinstance(name, bytes):
+        return name
     raise TypeError(f"a key must be str, bytes or int, not {type(name).__name__}")
 
 

@@ -56,7 +56,7 @@ class Pacing(Generic[T]):
         self._passed = 0  # the latest start that passed
         self._alone: set[bytes] = set()
         self.room = 0  # how much of what an item weighs goes into one start
-        self.weigh: Callable[[Item[T]], int] = lambda item: 0
+        self.weigh: Callable[[Item[T]], int] | None = None  # None: any number of items goes into it
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
         self._failures = Failures(policy.max_failures, policy.max_consecutive_failures)
@@ -133,10 +133,10 @@ class Pacing(Generic[T]):
         most = min(policy.batch, policy.max_items - self._started) if policy.max_items else policy.batch
         if first.id in alone:
             return
-        room = self.room - weigh(first)
+        room = self.room - weigh(first) if weigh else 0
         for _ in range(1, most):
             item = self._peek(now)
-            if item is None or item.id in alone or (room := room - weigh(item)) < 0:
+            if item is None or item.id in alone or (weigh and (room := room - weigh(item)) < 0):
                 return
             yield self._take(now)
 

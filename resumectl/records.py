@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -45,8 +46,14 @@ class Record(NamedTuple):
 
 def stamp(when: float | None = None) -> str:
     """A time (epoch seconds, default now) in UTC with milliseconds, as every `at` has it."""
-    moment = datetime.fromtimestamp(time.time() if when is None else when, UTC)
-    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+    second, rest = divmod(round((time.time() if when is None else when) * 1e6), 1_000_000)
+    return f"{_second(second)}.{rest // 1000:03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(second: int) -> str:
+    """A whole second, which many turns share."""
+    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
 
 
 def pack(raw: bytes) -> str | dict[str, str]:
@@ -109,7 +116,7 @@ def _alike(record: Record, seed: int, at: str) -> Iterator[bytes]:
     t, ids, attempts, rest = record
     common = orjson.dumps({**rest, "at": rest.get("at", at)})[1:-1]
     for id, attempt in zip(ids, attempts, strict=True):
-        name = orjson.dumps(_id_value(id, record))
+        name = orjson.dumps(pack(id) if len(id) <= LONG else _id_value(id, record))
         yield seal(b'{"t":"%s","id":%s,"a":%d,%s' % (t.encode(), name, attempt, common), seed)
 
 
