@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +126,7 @@ class Command:
             with closing(self._input(job)) as spool:
                 ended = self._child(argv, executable, environ, leash, began, (spool.fd, out, err))
         else:
-            ended = self._child(argv, executable, environ, leash, began, (self.nothing, out, err))
+            ended = self._child(argv, executable, environ, leash, began, (nothing(), out, err))
         if isinstance(ended, Verdict):
             return ended, None
         look = self.rules.look_at_output or ended.code == TEMPFAIL
@@ -162,11 +162,6 @@ class Command:
         os.lseek(spool.fd, 0, os.SEEK_SET)
         return spool
 
-    @cached_property
-    def nothing(self) -> int:
-        """What a child reads that is given nothing: opened once, for all."""
-        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-
     def _unstarted(self, error: OSError, executable: bytes) -> Verdict:
         """A program that is not there is nobody's fault; an argument too long is its item's."""
         name = os.fsdecode(executable)
@@ -190,7 +185,7 @@ class Command:
         script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
         with closing(Spool.nameless(self.spools)) as words:
             ended = self._child(
-                script, b"/bin/sh", self._environ(job), leash, began, (self.nothing, words.fd, words.fd)
+                script, b"/bin/sh", self._environ(job), leash, began, (nothing(), words.fd, words.fd)
             )
             if isinstance(ended, Verdict):
                 return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
@@ -245,6 +240,12 @@ class Command:
         if omitted:
             environ[b"RESUMECTL_OMITTED"] = b" ".join(omitted)
         return environ
+
+
+@cache
+def nothing() -> int:
+    """What every child reads that is given nothing: a descriptor that stays open."""
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def put_in_place(streams: Sequence[Spool], *, done: bool) -> None:
