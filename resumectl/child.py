@@ -14,7 +14,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from .verdict import Ended
@@ -215,35 +214,33 @@ def _wait_for_group(leash: Leash, grace: float | None) -> None:
 
 
 class _Waiter:
-    """Waits for one exit without reaping; with a time limit by pidfd where there is one, else by asking."""
+    """Waits for one exit without reaping: by pidfd where there is one, else by asking."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
         self._fd = -1
+        if hasattr(os, "pidfd_open"):
+            try:
+                self._fd = os.pidfd_open(child.pid)
+            except OSError:
+                return
+            self._poll = select.poll()
+            self._poll.register(self._fd, select.POLLIN)
 
     def __call__(self, seconds: float | None) -> bool:
         """True when the leader has exited within the time (None: for ever)."""
-        if seconds is None:
-            return self._exited(0)
-        if self._fd < 0 and hasattr(os, "pidfd_open"):
-            with suppress(OSError):
-                self._fd = os.pidfd_open(self._child.pid)
         if self._fd >= 0:
-            poll = select.poll()
-            poll.register(self._fd, select.POLLIN)
-            return bool(poll.poll(max(0.0, seconds) * 1000))
-        end = time.monotonic() + seconds
-        while not self._exited(os.WNOHANG):
-            if time.monotonic() >= end:
+            return bool(self._poll.poll(None if seconds is None else max(0.0, seconds) * 1000))
+        end = None if seconds is None else time.monotonic() + seconds
+        while not self._exited():
+            if end is not None and time.monotonic() >= end:
                 return False
             time.sleep(POLL)
         return True
 
-    def _exited(self, flags: int) -> bool:
-        try:
-            return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOWAIT | flags) is not None
-        except ChildProcessError:  # SIGCHLD is ignored here: the system has reaped it already
-            return True
+    def _exited(self) -> bool:
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._child.pid, flags) is not None
 
     def close(self) -> None:
         if self._fd >= 0:
