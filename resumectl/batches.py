@@ -23,7 +23,7 @@ from .items import Item
 from .job import Job, Outcome
 from .ledger import State
 from .loop import Loop, moment
-from .outputs import Outputs, Stream, Text
+from .outputs import NOTHING, Outputs, Stream, Text
 from .pacing import Pacing
 from .papers import results as verdicts
 from .papers import strangers
@@ -127,7 +127,7 @@ class _Call(Generic[T]):
         self._run.open_outputs(outputs)
         self._run.begin(self._fields(), [*self._sealed, *self._admission.held])
         self._admission.held.clear()
-        crew = Threads(self._work, self._jobs, inbox) if self._jobs > 1 else _Inline(self._work, inbox)
+        crew = Threads(self._work, inbox) if self._jobs > 1 else _Inline(self._work, inbox)
         show = _Show(self._tally, on_progress)
         loop = Loop(
             self._run,
@@ -198,7 +198,7 @@ class _Work(Generic[T]):
         try:
             given = asyncio.run(self._handler(batch)) if self._coroutine else self._handler(batch)
             if given is True:
-                return Outcome(job, DONE, time.perf_counter() - began, out=Text(b""))
+                return Outcome(job, DONE, time.perf_counter() - began, out=NOTHING)
             found = _told(given)
         except Exception as error:
             if self._on_error is not None:
@@ -243,18 +243,18 @@ def _kept(result: Result) -> bytes:
 
 
 def _own_key(item: Any) -> Key:
-    if isinstance(item, str | bytes | int):
+    if isinstance(item, (str, bytes, int)):  # a tuple: several times as fast as a union
         return item
     return item["id"] if isinstance(item, Mapping) else item.id  # type: ignore[no-any-return]
 
 
 def _bytes(name: Any) -> bytes:
-    if isinstance(name, bytes):
-        return name
     if isinstance(name, str):
         return name.encode("utf-8", "surrogateescape")
     if isinstance(name, int):
         return b"%d" % name
+    if isinstance(name, bytes):
+        return name
     raise TypeError(f"a key must be str, bytes or int, not {type(name).__name__}")
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,7 @@ class Command:
         if papers is not None:
             found, note = self._results(job, papers, verdict, leash, began, streams[1])
         put_in_place(streams, done=verdict.kind is Kind.DONE)
-        out, err = (stream if stream.fd < 0 else caught(stream) for stream in streams)
+        out, err = [stream if stream.fd < 0 else caught(stream) for stream in streams]
         return Outcome(job, verdict, time.monotonic() - began, ended, out, err, found, note=note)
 
     def _results(
@@ -122,14 +121,17 @@ class Command:
             executable = self.program or find(argv[0], environ, self.cwd)
         except Unusable as error:
             return Verdict(Kind.FAILED, "spawn", str(error)), None
-        fds = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
-        with self._input(job) as stdin:
-            ended = self._child(argv, executable, environ, leash, began, (stdin, *fds))
+        out, err = (1, 2) if self.inherit else (streams[0].fd, streams[1].fd)
+        if self.stdin:
+            with closing(self._input(job)) as spool:
+                ended = self._child(argv, executable, environ, leash, began, (spool.fd, out, err))
+        else:
+            ended = self._child(argv, executable, environ, leash, began, (nothing(), out, err))
         if isinstance(ended, Verdict):
             return ended, None
         look = self.rules.look_at_output or ended.code == TEMPFAIL
-        out, err = (stream.view() if look else b"" for stream in streams)
-        verdict = judge(ended, out, err, self.rules, now=time.time(), hold_timeouts=self.hold_timeouts)
+        said, complained = [stream.view() if look else b"" for stream in streams]
+        verdict = judge(ended, said, complained, self.rules, now=time.time(), hold_timeouts=self.hold_timeouts)
         if verdict.kind is Kind.DONE and self.verify is not None and papers is None:
             return replace(verdict, **self._verified(job, leash, began, streams[1])), ended
         return verdict, ended
@@ -152,17 +154,13 @@ class Command:
             return self._unstarted(error, executable)
         return ended if ended is not None else Verdict(Kind.UNCHARGED, "stop")
 
-    @contextmanager
-    def _input(self, job: Job[Any]) -> Iterator[int]:
-        """What the child reads: nothing, or its item and a newline, from a file that ends there."""
-        if not self.stdin:
-            yield subprocess.DEVNULL
-            return
-        with closing(Spool.nameless(self.spools)) as spool:
-            for item in job.items:
-                os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
-            os.lseek(spool.fd, 0, os.SEEK_SET)
-            yield spool.fd
+    def _input(self, job: Job[Any]) -> Spool:
+        """What the child reads: its items, each with a newline, from a file that ends there."""
+        spool = Spool.nameless(self.spools)
+        for item in job.items:
+            os.write(spool.fd, (item.id if item.value is None else record(item)) + b"\n")
+        os.lseek(spool.fd, 0, os.SEEK_SET)
+        return spool
 
     def _unstarted(self, error: OSError, executable: bytes) -> Verdict:
         """A program that is not there is nobody's fault; an argument too long is its item's."""
@@ -187,7 +185,7 @@ class Command:
         script = [b"/bin/sh", b"-c", quote_command(self.verify, self._values(job))]
         with closing(Spool.nameless(self.spools)) as words:
             ended = self._child(
-                script, b"/bin/sh", self._environ(job), leash, began, (subprocess.DEVNULL, words.fd, words.fd)
+                script, b"/bin/sh", self._environ(job), leash, began, (nothing(), words.fd, words.fd)
             )
             if isinstance(ended, Verdict):
                 return {"kind": Kind.CUT_OFF, "why": "killed"} if ended.why == "stop" else _held(ended.text)
@@ -224,19 +222,16 @@ class Command:
     def _environ(self, job: Job[Any]) -> dict[bytes, bytes]:
         """The child's environment; a variable that can't be handed over is named in RESUMECTL_OMITTED."""
         item = job.items[0]
-        ours = {
-            b"ITEM": item.id,
-            b"KEY": job.keys[0].encode(),
-            b"ATTEMPT": b"%d" % job.attempts[0],
-            b"ATTEMPT_UUID": job.uuid.encode(),
-            b"INDEX": b"%d" % item.index,
-            b"SLOT": b"%d" % job.slot,
-        }
-        if item.value is not None:
-            ours[b"RECORD"] = record(item)
         environ, omitted = dict(self.environ), []
-        for name, value in ours.items():
-            name = b"RESUMECTL_" + name
+        environ[b"RESUMECTL_KEY"] = job.keys[0].encode()
+        environ[b"RESUMECTL_ATTEMPT"] = b"%d" % job.attempts[0]
+        environ[b"RESUMECTL_ATTEMPT_UUID"] = job.uuid.encode()
+        environ[b"RESUMECTL_INDEX"] = b"%d" % item.index
+        environ[b"RESUMECTL_SLOT"] = b"%d" % job.slot
+        theirs = {b"RESUMECTL_ITEM": item.id}
+        if item.value is not None:
+            theirs[b"RESUMECTL_RECORD"] = record(item)
+        for name, value in theirs.items():
             if b"\0" in value or len(name) + 1 + len(value) > LONGEST:
                 environ.pop(name, None)
                 omitted.append(name)
@@ -245,6 +240,12 @@ class Command:
         if omitted:
             environ[b"RESUMECTL_OMITTED"] = b" ".join(omitted)
         return environ
+
+
+@cache
+def nothing() -> int:
+    """What every child reads that is given nothing: a descriptor that stays open."""
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def put_in_place(streams: Sequence[Spool], *, done: bool) -> None:

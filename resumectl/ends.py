@@ -63,6 +63,10 @@ class Ends(Generic[T]):
         if outcome.job.check:
             return self._checked(outcome)
         self._pacing.freed(outcome.seconds)
+        if outcome.clean:
+            self._pacing.passed(outcome.job.ids, outcome.verdict)
+            self._arrived.append(outcome)
+            return []
         results, again = dict(outcome.results), set()
         said: set[str] = set()
         for item in outcome.job.items:
@@ -70,7 +74,7 @@ class Ends(Generic[T]):
             echo = verdict.why in said and verdict.why != "error"
             said.add(verdict.why)
             if verdict.kind is Kind.DONE:
-                self._pacing.passed(item.id, verdict, echo=echo)
+                self._pacing.passed((item.id,), verdict, echo=echo)
                 continue
             results[item.id], more = self._ended(item, verdict, outcome.seconds, now, echo=echo)
             if more:
@@ -117,16 +121,16 @@ class Ends(Generic[T]):
         """Make durable what has been printed; gives the lines that name it.  Raises JournalError 74."""
         if not self._arrived:
             return []
-        spools = [spool for outcome in self._arrived for spool in outcome.streams()]
+        printed = [outcome.streams() for outcome in self._arrived]
         try:
-            places = self._outputs.keep(spools) if self._outputs is not None else [None] * len(spools)
+            places = self._outputs.keep([one for each in printed for one in each]) if self._outputs is not None else []
         except OSError as error:
             raise JournalError(f"{self._run.place.out}: {error.strerror}", 74) from error
         named = self._outputs is not None and self._outputs.named
         records, at = [], 0
-        for outcome in self._arrived:
-            mine = places[at : at + len(outcome.streams())]
-            at += len(mine)
+        for outcome, own in zip(self._arrived, printed, strict=True):
+            mine = places[at : at + len(own)]
+            at += len(own)
             for record in end_records(outcome, self._run.number, mine if named else ()):
                 records += self._enter(record)
             self._kept.append(Ended(outcome, mine))
@@ -147,8 +151,12 @@ class Ends(Generic[T]):
         if self._follower is not None:
             self._follow(self._follower)
         for outcome, places in self._kept:
-            for id in outcome.job.ids:
-                self._count(id, outcome.of(id))
+            if outcome.clean:
+                self._tally.finish(outcome.job.ids, State.DONE)
+                self._tally.completed += len(outcome.job.ids)
+            else:
+                for id in outcome.job.ids:
+                    self._count(id, outcome.of(id))
             self._show.outcome(outcome, *streams(outcome, self._outputs, places))
             if outcome.job.batch and outcome.job.keys:  # a handler gets neither keys nor papers
                 Papers(self._run.place, outcome.job.uuid).remove()
@@ -162,8 +170,7 @@ class Ends(Generic[T]):
             follower.done(items)
 
     def _count(self, id: bytes, verdict: Verdict) -> None:
-        self._tally.running.pop(id, None)
-        self._tally.move(State.CUT_OFF, self._run.ledger.state(id))
+        self._tally.finish((id,), self._run.ledger.state(id))
         self._tally.completed += verdict.kind is Kind.DONE
         self._tally.failed += verdict.kind is Kind.FAILED
         self._tally.cut_off += verdict.kind is Kind.CUT_OFF

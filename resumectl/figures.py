@@ -34,17 +34,17 @@ class Figures:
         return {name: getattr(self, name) for name in PAST}
 
     def take(self, record: Record) -> None:
-        """One record of an item."""
-        t, rest = record.t, record.rest
+        """The ends of one record."""
+        t, rest, count = record.t, record.rest, len(record.ids)
         if t in ENDS or rest.get("by") == "compact":
-            self.spending.take(record)
+            self.spending.take(record, count)
         if t == "uncharged":
             self.resume_at = rest.get("resume_at", self.resume_at)
             self.limited = self.limited or rest.get("why") == "limit"
         elif t in ENDS and "ms" in rest and rest.get("by") != "compact":
-            self.run_ended += 1
+            self.run_ended += count
             if t == "done":
-                self._well(1, rest["ms"])
+                self._well(count, rest["ms"] * count)
 
     def take_rows(self, rows: Rows, unusual: Sequence[int]) -> None:
         """Many records at once, as `take` does one by one."""

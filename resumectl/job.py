@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from .items import Item
@@ -28,10 +27,10 @@ class Job(Generic[T]):
     check: bool = False
     batch: bool = False  # its items are handed over as a list, even if there is only one
     named: bool = False  # it is handed out under a name of its own, which its line carries
+    ids: tuple[bytes, ...] = field(init=False, repr=False)  # of its items
 
-    @cached_property
-    def ids(self) -> tuple[bytes, ...]:
-        return tuple([item.id for item in self.items])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple([item.id for item in self.items]))
 
     def singles(self) -> Iterator[Job[T]]:
         """A job for each of its items alone."""
@@ -71,6 +70,11 @@ class Outcome(Generic[T]):
     note: str = ""
     error: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether all of its items are done, each by the verdict on the whole."""
+        return self.verdict.kind is Kind.DONE and not self.results
 
     def of(self, id: bytes) -> Verdict:
         """The verdict on one of its items."""
@@ -162,8 +166,12 @@ class Show(Protocol):
 
 
 def end_records(outcome: Outcome[Any], run: int, places: Sequence[Kept | None]) -> Iterator[Record]:
-    """The lines that end the attempts of a start, one an item; where its streams are kept, empty if they are not."""
+    """What ends the attempts of a start, a line an item; where its streams are kept, empty if they are not."""
     job, own, last = outcome.job, outcome.each and places, None
+    if outcome.clean and not own:
+        rest = _fields(outcome, outcome.verdict, run)
+        yield Record("done", job.ids, job.attempts, rest | _where(places))
+        return
     for at, (id, attempt) in enumerate(zip(job.ids, job.attempts, strict=True)):
         verdict = outcome.of(id)
         if own or verdict is not last:

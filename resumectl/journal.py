@@ -21,7 +21,7 @@ import orjson
 from . import __version__
 from .disk import APPEND, Disk, write_all, write_new
 from .lines import VERSION, Fold, JournalError, Text, fold
-from .records import Record, encode, seal, stamp
+from .records import Record, encode_all, seal, stamp
 
 PART = 4096  # lines that are written at a time
 SEAL = b"\n\n"  # behind a stump: two, so that no flipped bit can join it with the line that follows
@@ -92,11 +92,12 @@ class Journal:
         """Write records in one piece and sync them.
 
         More lines than a crash may tear go out in parts, each synced before the
-        next.  Raises JournalError 74, its `landed` telling how many are in the file.
+        next.  Raises JournalError 74, its `landed` telling how many lines are in the file.
         """
-        part = 2 * self.jobs + 1 if self.sync == "full" else len(records)
-        for at in range(0, len(records), max(part, 1)):
-            some = records[at : at + part]
+        lines = self._lines(records)
+        part = 2 * self.jobs + 1 if self.sync == "full" else len(lines)
+        for at in range(0, len(lines), max(part, 1)):
+            some = lines[at : at + part]
             landed = at
             try:
                 self._put(some)
@@ -150,10 +151,12 @@ class Journal:
         else:
             self.flush(barrier=False)
 
-    def _put(self, records: Sequence[Record]) -> None:
+    def _lines(self, records: Sequence[Record]) -> list[bytes]:
+        return encode_all(records, self.text.seed, stamp())
+
+    def _put(self, lines: Sequence[bytes]) -> None:
         self.look()
-        at = stamp()
-        data = b"".join([encode(record, self.text.seed, at) for record in records])
+        data = b"".join(lines)
         before = self._size
         try:
             self._write(data)
@@ -230,7 +233,7 @@ class Journal:
             data = b"".join(lines)
             text.lines, text.size = text.lines + len(lines), text.size + len(data)
             yield data
-            lines = [encode(record, text.seed, at) for record in islice(source, PART)]
+            lines = encode_all(islice(source, PART), text.seed, at)
 
     def look(self) -> None:
         """Notice another writer: a size that is not ours, or another file at the path."""

@@ -51,17 +51,24 @@ class Ledger:
         self.end: Mapping[str, Any] = {}  # fields of its `end`, empty while it has none
         self.figures = Figures()
         self.list_total: int | None = None
-        self._list_new = 0
-        self._named_since = 0  # ids first named since that count was taken
+        self._list_new = self._named_since = 0  # ids of the list that had no name then; that were named since
 
     def enter(self, record: Record) -> None:
         """Take one record in."""
         if not record.ids:
             return self._enter_run(record)
-        if record.t != "started":
-            self.figures.take(record)
+        if record.t == "started":
+            return self._enter_starts(record)
+        self.figures.take(record)
+        self._enter_ends(record)
+
+    def _enter_ends(self, record: Record) -> None:
+        if record.t == "done" and record.rest.get("by") != "compact":
+            return self._enter_done(record)
         for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
-            self._enter_item(record, id, attempt)
+            word = self._words.get(id, 0)
+            self._named_since += not word & NAMED
+            self._put(id, self._fold(record, word | NAMED, attempt, id))
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker.
@@ -91,7 +98,7 @@ class Ledger:
         for at in [at for at, id in enumerate(ids) if id in apart] if apart else ():
             self._starts += types[before:at].count(STARTED)
             before = at + (types[at] == STARTED)
-            self._enter_item(rows.record(at), ids[at], rows.attempts[at])
+            (self._enter_starts if types[at] == STARTED else self._enter_ends)(rows.record(at))
         self._starts += types[before:].count(STARTED)
         latest = next((at for at in range(len(ids) - 1, -1, -1) if types[at] == STARTED and ids[at] not in apart), None)
         if latest is not None:
@@ -112,41 +119,51 @@ class Ledger:
         if fields.get("total") is not None:
             self.list_total, self._list_new = fields["total"], fields.get("new") or 0
 
-    def _enter_item(self, record: Record, id: bytes, attempt: int) -> None:
-        word = self._words.get(id)
-        if word is None or not word & NAMED:
-            word = NAMED | (word or 0)
-            self._named_since += 1
-        new = self._fold(record, word, attempt, id)
-        self._put(id, new)
+    def _enter_starts(self, record: Record) -> None:
+        words, opened, run = self._words, self._open, self.run.get("run", 0)
+        batch, name = record.rest.get("uuid"), record.rest.get("att")
+        for order, (id, attempt) in enumerate(zip(record.ids, record.attempts, strict=True), self._starts + 1):
+            word = words.get(id, 0)
+            self._named_since += not word & NAMED
+            opened[id] = Start(attempt, run, order, batch, name)
+            self._put(id, started(word | NAMED, attempt))
+            self.lost.pop(id, None)
+        self._starts += len(record.ids)
+
+    def _enter_done(self, record: Record) -> None:
+        words, opened = self._words, self._open
+        for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
+            word, start = words.get(id, 0), opened.pop(id, None)
+            self._named_since += not word & NAMED
+            if start is not None and start.order > self._passed:
+                self._passed = start.order
+            self._put(id, done_again(word, attempt))
 
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
-        t = record.t
-        if t == "started":
-            self._starts += 1
-            self.lost.pop(id, None)
-            named = record.rest.get("uuid"), record.rest.get("att")
-            self._open[id] = Start(attempt, self.run.get("run", 0), self._starts, *named)
-            return started(word, attempt)
+        t, rest = record.t, record.rest
         if t == "reset":
             self._open.pop(id, None)
             self.lost.pop(id, None)
-            if record.rest.get("by") == "compact":
+            if rest.get("by") == "compact":
                 return self._compacted(record, word & ~STATE, attempt, id)
             return word & (LISTED | NAMED) | max(word >> ATTEMPTS, attempt) << ATTEMPTS
         if t == "uncharged":
             return self._uncharge(record, word, id)
         if t not in STATES:
             return word
-        opened = self._open.pop(id, None)
-        if t == "done" and opened is not None:
-            self._passed = max(self._passed, opened.order)
-        if t == "held" and word & OPEN and record.rest.get("why") in ALONE:
+        self._open.pop(id, None)
+        if t == "held" and word & OPEN and rest.get("why") in ALONE:
             word = once_more(word, CUTS)  # a power cut took the line of its end, which stood before this one
         word = word & ~(STATE | OPEN | EXHAUSTED) | STATES[t]
-        if record.rest.get("by") == "compact":
+        if rest.get("by") == "compact":
             return self._compacted(record, word, attempt, id)
-        return self._ended(record, word, attempt)
+        if attempt > word >> ATTEMPTS:
+            word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
+        if record.t == "cut_off" and "began" in rest:
+            self.lost[record.ids[0]] = rest
+        if record.t in COUNTED:
+            return once_more(word, COUNTED[record.t])
+        return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _uncharge(self, record: Record, word: int, id: bytes) -> int:
         self._open.pop(id, None)
@@ -156,18 +173,6 @@ class Ledger:
             return word
         self._limits[id] = self._starts
         return word | LIMITED
-
-    def _ended(self, record: Record, word: int, attempt: int) -> int:
-        rest = record.rest
-        if attempt > word >> ATTEMPTS:
-            word = word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
-        if record.t == "done":
-            return word & ~LIMITED
-        if record.t == "cut_off" and "began" in rest:
-            self.lost[record.ids[0]] = rest
-        if record.t in COUNTED:
-            return once_more(word, COUNTED[record.t])
-        return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _compacted(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         rest = record.rest

@@ -30,7 +30,7 @@ class JournalError(Exception):
     def __init__(self, what: str, code: int, landed: int = 0) -> None:
         super().__init__(what)
         self.code = code
-        self.landed = landed  # how many records of a failed append are whole in the file
+        self.landed = landed  # how many lines of a failed append are whole in the file
 
 
 @dataclass

@@ -9,7 +9,6 @@ and where, is the crew's affair.
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
@@ -20,12 +19,11 @@ from .ends import Ends
 from .feed import Source
 from .interrupts import Interrupts
 from .job import Crew, Followed, Follower, Job, News, Notice, Outcome, ReaderGone, Show, Signal
-from .ledger import State
 from .lines import JournalError
 from .outputs import Outputs
 from .pacing import Pacing
 from .records import Record
-from .run import Run
+from .run import Run, new_uuid
 from .stream import Chunk
 from .throttle import Moment
 from .verdict import Kind
@@ -88,25 +86,26 @@ class Loop(Generic[T]):
 
     def _turn(self, outcomes: Sequence[Outcome[T]]) -> None:
         """What ended and what comes next in one append, one sync; then it is believed, and started."""
+        now = moment()
         for outcome in outcomes:
-            self._settle(outcome)
+            self._settle(outcome, now)
         self._keep()
         if self.pacing.stop is not None:
             self.crew.drain()
-        jobs = self._choose()
+        jobs = self._choose(now)
         if self._write(jobs):
             self._ends.acknowledge()
             for job in jobs:
-                self._start(job)
+                self._start(job, now)
         self._listed(None)
 
-    def _settle(self, outcome: Outcome[T]) -> None:
+    def _settle(self, outcome: Outcome[T], now: Moment) -> None:
         heappush(self._slots, outcome.job.slot)
         if outcome.error:
             self._break(JournalError(outcome.error, 74))
         if outcome.verdict.kind is Kind.UNCHARGED and outcome.verdict.why in PAUSES:
             self.crew.drain()
-        for record in self._ends.settle(outcome, moment()):
+        for record in self._ends.settle(outcome, now):
             self._owe(record)
 
     def _keep(self) -> None:
@@ -119,13 +118,10 @@ class Loop(Generic[T]):
         self.run.ledger.enter(record)
         self._owed.append(record)
 
-    def _start(self, job: Job[T]) -> None:
+    def _start(self, job: Job[T], now: Moment) -> None:
         """Its `started` is durable."""
         if not job.check:
-            now = time.monotonic()
-            for id in job.ids:
-                self.tally.move(self.run.ledger.state(id), State.CUT_OFF)
-                self.tally.running[id] = now
+            self.tally.start(job.ids, map(self.run.ledger.state, job.ids), now.mono)
             self.run.ledger.enter(job.started())
         self.crew.start(job)
 
@@ -198,14 +194,15 @@ class Loop(Generic[T]):
         except JournalError as error:
             self._break(error)
 
-    def _choose(self) -> list[Job[T]]:
+    def _choose(self, now: Moment) -> list[Job[T]]:
         """The next jobs, one for each free slot, while the pacing and the printing allow."""
         jobs: list[Job[T]] = []
-        while not self.show.full and (items := self.pacing.next(moment())):
+        last = self.run.ledger.attempts
+        while not self.show.full and (items := self.pacing.next(now)):
             check = items[0].id in self.admission.to_check
-            attempts = tuple(self.run.ledger.attempts(item.id) + (not check) for item in items)
-            keys = tuple(self.run.key(item.id) for item in items) if self.keyed else ()
-            jobs.append(Job(items, attempts, keys, str(uuid.uuid4()), self._slot(), check, self.batched, self.named))
+            attempts = tuple([last(item.id) + (not check) for item in items])
+            keys = tuple([self.run.key(item.id) for item in items]) if self.keyed else ()
+            jobs.append(Job(items, attempts, keys, new_uuid(), self._slot(), check, self.batched, self.named))
         return jobs
 
     def _slot(self) -> int:
@@ -235,7 +232,7 @@ class Loop(Generic[T]):
         self, error: JournalError, owed: list[Record], started: list[Record], jobs: Sequence[Job[T]]
     ) -> None:
         """Keep what the file lacks; a start that is in it but will not happen is taken back."""
-        landed = error.landed
+        landed, owed = error.landed, [line for record in owed for line in record.lines()]
         back = started[: max(0, landed - len(owed))]
         self._owed = owed[landed:] + [
             Record("uncharged", (id,), (attempt,), {"why": "stop"})

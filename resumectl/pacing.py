@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -56,7 +56,7 @@ class Pacing(Generic[T]):
         self._passed = 0  # the latest start that passed
         self._alone: set[bytes] = set()
         self.room = 0  # how much of what an item weighs goes into one start
-        self.weigh: Callable[[Item[T]], int] = lambda item: 0
+        self.weigh: Callable[[Item[T]], int] | None = None  # None: any number of items goes into it
         self._order = self._started = 0
         self._ended, self._seconds = 0, 0.0
         self._failures = Failures(policy.max_failures, policy.max_consecutive_failures)
@@ -117,34 +117,36 @@ class Pacing(Generic[T]):
         """The items of the next start, which then counts as running; empty when nothing may start."""
         if self.stop is not None or self.running >= self.slots or self.running >= self.throttle.allowed(now):
             return ()
-        if not self._ready(now) or self._forbidden(now):
+        if self._peek(now) is None or self._forbidden(now):
             return ()
-        items = [self._take(now)]
-        room = self.room - self.weigh(items[0])
-        while self._may_join(items, room, now):
-            items.append(self._take(now))
-            room -= self.weigh(items[-1])
-        self._started += sum(item.id not in self._tries for item in items)
+        first = self._take(now)
+        items = (first, *self._joining(first, now)) if self.policy.batch > 1 else (first,)
+        self._started += sum(item.id not in self._tries for item in items) if self._tries else len(items)
         self.running += 1
-        start = self._next()
-        for item in items:
-            self._starts[item.id] = start
+        self._starts.update(dict.fromkeys([item.id for item in items], self._next()))
         self.throttle.started(now)
-        return tuple(items)
+        return items
 
-    def _may_join(self, items: list[Item[T]], room: int, now: Moment) -> bool:
-        """Whether one more item goes into the start: neither poisoned, nor too much for a limit or an argv."""
-        if len(items) >= self.policy.batch or items[0].id in self._alone or not self._ready(now):
-            return False
-        if self.policy.max_items and self._started + len(items) >= self.policy.max_items:
-            return False
-        item = self._peek(now)
-        return item.id not in self._alone and self.weigh(item) <= room
+    def _joining(self, first: Item[T], now: Moment) -> Iterator[Item[T]]:
+        """What else goes into the start of an item: nothing poisoned, nor too much for a limit or an argv."""
+        policy, alone, weigh = self.policy, self._alone, self.weigh
+        most = min(policy.batch, policy.max_items - self._started) if policy.max_items else policy.batch
+        if first.id in alone:
+            return
+        room = self.room - weigh(first) if weigh else 0
+        for _ in range(1, most):
+            item = self._peek(now)
+            if item is None or item.id in alone or (weigh and (room := room - weigh(item)) < 0):
+                return
+            yield self._take(now)
 
-    def _peek(self, now: Moment) -> Item[T]:
-        if self._retries and self._retries[0][0] <= now.mono:
+    def _peek(self, now: Moment) -> Item[T] | None:
+        """What `_take` would give; None when nothing may start."""
+        if self._retries and self._due(now):
             return self._retries[0][2]
-        return self._first[0] if self._first else self._last[0][3]
+        if self._first:
+            return self._first[0]
+        return self._last[0][3] if self.closed and self._last else None
 
     def alone(self, id: bytes) -> None:
         """This item never shares a start: what is poisoned hurts only itself."""
@@ -157,9 +159,6 @@ class Pacing(Generic[T]):
             self._ended += 1
             self._seconds += seconds
 
-    def _ready(self, now: Moment) -> bool:
-        return bool(self._first) or self._due(now) or (self.closed and bool(self._last))
-
     def _due(self, now: Moment) -> bool:
         return bool(self._retries) and self._retries[0][0] <= now.mono
 
@@ -169,25 +168,27 @@ class Pacing(Generic[T]):
         return 0 < self.policy.max_items <= self._started
 
     def _take(self, now: Moment) -> Item[T]:
-        if self._due(now):
+        if self._retries and self._due(now):
             return heapq.heappop(self._retries)[2]
         return self._first.popleft() if self._first else heapq.heappop(self._last)[3]
 
     def _forbidden(self, now: Moment) -> bool:
         """Whether a budget of items, time or money is used up; then nothing more starts."""
-        policy, spent = self.policy, self.spending.total + self.running * (self.spending.mean or 0.0)
+        policy = self.policy
         if self._enough and not self._due(now):
             if not self.running and not self._retries:
                 self.halt("max-items")
             return True
         if policy.max_time is not None and now.mono + self._mean() > self._began.mono + policy.max_time:
             self.halt("max-time")
-        elif policy.max_cost is not None and spent >= policy.max_cost:
+        elif policy.max_cost is not None and (spent := self._spent()) >= policy.max_cost:
             self.halt("budget", f"the reported cost of this run has come to {spent:.6g} (--max-cost)")
-        elif policy.max_total_cost is not None and spent + self._before.cost >= policy.max_total_cost:
-            total = spent + self._before.cost
+        elif policy.max_total_cost is not None and (total := self._spent() + self._before.cost) >= policy.max_total_cost:
             self.halt("budget", f"the reported cost of all runs has come to {total:.6g} (--max-total-cost)")
         return self.stop is not None
+
+    def _spent(self) -> float:
+        return self.spending.total + self.running * (self.spending.mean or 0.0)
 
     def _mean(self) -> float:
         return self._seconds / self._ended if self._ended else self._before.mean or 0.0
@@ -219,7 +220,7 @@ class Pacing(Generic[T]):
         further attempt, `echo` that this end of its start was told for another of its items.
         """
         if verdict.kind is Kind.DONE:
-            self.passed(item.id, verdict, echo=echo)
+            self.passed((item.id,), verdict, echo=echo)
             return Ending(verdict)
         self._starts.pop(item.id)
         if verdict.why not in UNSTARTED:
@@ -235,10 +236,12 @@ class Pacing(Generic[T]):
             verdict, again=verdict.kind is Kind.FAILED and self._failed(item, verdict, now, failures, last, echo)
         )
 
-    def passed(self, id: bytes, verdict: Verdict, *, echo: bool = False) -> None:
-        """An attempt of an item has ended well."""
-        self._passed = max(self._passed, self._starts.pop(id))
-        self.spending.add(verdict.cost, verdict.sums)
+    def passed(self, ids: Sequence[bytes], verdict: Verdict, *, echo: bool = False) -> None:
+        """The attempts of some items of one start have ended well."""
+        for id in ids:
+            start = self._starts.pop(id)
+        self._passed = max(self._passed, start)
+        self.spending.add(verdict.cost, verdict.sums, len(ids))
         if not echo:
             self._failures.passed()
             self.throttle.passed()

@@ -78,7 +78,8 @@ class Printer:
 
     def outcome(self, outcome: Outcome[Any], out: Stream | None, err: Stream | None) -> None:
         """Print a finished item's streams, each in one piece, and a word if it did not end well."""
-        lines = b"".join(_line(line) for line in ended_lines(outcome))
+        good = outcome.clean and not outcome.note
+        lines = b"" if good else b"".join(_line(line) for line in ended_lines(outcome))
         self._give(outcome.job.ids[0], out, err, lines)
 
     def replay(self, id: bytes, out: Stream | None) -> None:

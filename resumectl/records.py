@@ -11,8 +11,9 @@ import hashlib
 import re
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,18 +27,33 @@ ALONE = frozenset({"attempts", "cut-off"})  # a `held` for these ends no attempt
 
 
 class Record(NamedTuple):
-    """One line: its type, the ids it speaks of, their attempts, and the other fields."""
+    """One line: its type, the ids it speaks of, their attempts, and the other fields.
+
+    Ends of one start that differ in nothing but the item are one record until they are written.
+    """
 
     t: str
     ids: tuple[bytes, ...] = ()
     attempts: tuple[int, ...] = ()
     rest: Mapping[str, Any] = {}
 
+    def lines(self) -> list[Record]:
+        """A record for each line that it is written as."""
+        if self.t not in ENDS or len(self.ids) < 2:
+            return [self]
+        return [self._replace(ids=(id,), attempts=(a,)) for id, a in zip(self.ids, self.attempts, strict=True)]
+
 
 def stamp(when: float | None = None) -> str:
     """A time (epoch seconds, default now) in UTC with milliseconds, as every `at` has it."""
-    moment = datetime.fromtimestamp(time.time() if when is None else when, UTC)
-    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+    second, rest = divmod(round((time.time() if when is None else when) * 1e6), 1_000_000)
+    return f"{_second(second)}.{rest // 1000:03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(second: int) -> str:
+    """A whole second, which many turns share."""
+    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
 
 
 def pack(raw: bytes) -> str | dict[str, str]:
@@ -77,15 +93,34 @@ def encode(record: Record, seed: int, at: str) -> bytes:
     if len(ids) > 1:
         head = {"t": t, "ids": [pack(id) for id in ids], "a": list(attempts), **rest}
     elif attempts:
-        head = {"t": t, "id": _id_value(record), "a": attempts[0], **rest}
+        head = {"t": t, "id": _id_value(ids[0], record), "a": attempts[0], **rest}
     else:
-        head = {"t": t, "id": _id_value(record), **rest} if ids else {"t": t, **rest}
+        head = {"t": t, "id": _id_value(ids[0], record), **rest} if ids else {"t": t, **rest}
     head.setdefault("at", at)
     return seal(orjson.dumps(head)[:-1], seed)
 
 
-def _id_value(record: Record) -> Any:
-    id = record.ids[0]
+def encode_all(records: Iterable[Record], seed: int, at: str) -> list[bytes]:
+    """The lines of some records: one each, but one an item of those that end several."""
+    lines: list[bytes] = []
+    for record in records:
+        if record.t in ENDS and len(record.ids) > 1:
+            lines += _alike(record, seed, at)
+        else:
+            lines.append(encode(record, seed, at))
+    return lines
+
+
+def _alike(record: Record, seed: int, at: str) -> Iterator[bytes]:
+    """What the lines have in common is put into JSON once."""
+    t, ids, attempts, rest = record
+    common = orjson.dumps({**rest, "at": rest.get("at", at)})[1:-1]
+    for id, attempt in zip(ids, attempts, strict=True):
+        name = orjson.dumps(pack(id) if len(id) <= LONG else _id_value(id, record))
+        yield seal(b'{"t":"%s","id":%s,"a":%d,%s' % (t.encode(), name, attempt, common), seed)
+
+
+def _id_value(id: bytes, record: Record) -> Any:
     if len(id) <= LONG or record.t not in ENDS or "by" in record.rest:
         return pack(id)
     return pack(id) if record.t == "held" and record.rest.get("why") in ALONE else {"h": digest(id)}

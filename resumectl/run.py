@@ -243,9 +243,18 @@ class Run:
 
 def key_for(namespace: uuid.UUID, id: bytes) -> str:
     """UUIDv5 of a journal's key namespace and an id's bytes (RFC 9562, 5.5)."""
-    name = hashlib.sha1(namespace.bytes + id, usedforsecurity=False).hexdigest()
-    variant = "89ab"[int(name[16], 16) & 3]
-    return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{variant}{name[17:20]}-{name[20:32]}"
+    return _spelled(hashlib.sha1(namespace.bytes + id, usedforsecurity=False).hexdigest(), 5)
+
+
+def new_uuid() -> str:
+    """A random UUID (RFC 9562, 5.4)."""
+    return _spelled(os.urandom(16).hex(), 4)
+
+
+def _spelled(digits: str, version: int) -> str:
+    """A UUID without a UUID object, which takes three times as long."""
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-{version}{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 def boot() -> str:

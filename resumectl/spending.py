@@ -19,23 +19,24 @@ class Spending:
     sums: dict[str, float] = field(default_factory=dict)
     wanted: bool = False  # there is a source of costs, so that its silence is worth a word
 
-    def add(self, cost: float | None, sums: Mapping[str, float]) -> None:
-        """One ended attempt."""
+    def add(self, cost: float | None, sums: Mapping[str, float], times: int = 1) -> None:
+        """One ended attempt, or so many that are alike."""
         if cost is None:
-            self.unknown += 1
+            self.unknown += times
         else:
-            self.known += cost
-            self.reported += 1
+            self.known += cost * times
+            self.reported += times
         for name, amount in sums.items():
-            self.sums[name] = self.sums.get(name, 0.0) + amount
+            self.sums[name] = self.sums.get(name, 0.0) + amount * times
 
-    def take(self, record: Record) -> None:
-        """What a record says that an attempt cost; one of which a crash left no end may have cost something too."""
+    def take(self, record: Record, times: int = 1) -> None:
+        """What a record says that an attempt cost, or each of so many; one of which a crash left no end may have cost
+        something too."""
         rest = record.rest
         if rest.get("by") == "compact":
             self._take_all(rest)
         elif ("ms" in rest or record.t == "cut_off") and rest.get("why") not in ("stop", "released"):
-            self.add(rest.get("cost"), rest.get("sums") or {})
+            self.add(rest.get("cost"), rest.get("sums") or {}, times)
 
     def _take_all(self, rest: Mapping[str, Any]) -> None:
         """All attempts of an item, as `fields` gave them to compact."""

@@ -25,6 +25,10 @@ LISTED = 1 << 8  # stands in this run's list
 NAMED = 1 << 9  # the journal has a record of it
 EXHAUSTED = 1 << 10  # parked for its attempts, so a higher --max-attempts frees it
 CUTS, FAILURES, ATTEMPTS = 11, 19, 35  # shifts: cut-offs (8 bits), failures (16 bits), attempts (the rest)
+LOW = (1 << ATTEMPTS) - 1  # all but the attempts
+NOT_STARTED = LOW & ~(STATE | STATE << BEFORE)  # what a start leaves as it is,
+LASTING = LOW & ~(STATE | OPEN | EXHAUSTED | LIMITED)  # and what an end `done`
+CUT_OFF_OPEN, DONE_NAMED = State.CUT_OFF.value | OPEN, State.DONE.value | NAMED
 MAX_CUTS, MAX_FAILURES = 0xFF, 0xFFFF
 UNTOLD = 0  # the word of an id whose only mention so far is a start that is being read in bulk
 COUNTED = {"failed": FAILURES, "cut_off": CUTS}
@@ -61,8 +65,7 @@ def unpack_word(word: int) -> Standing:
 
 
 def started(word: int, attempt: int) -> int:
-    word = word & ~(STATE | STATE << BEFORE) | State.CUT_OFF | (word & STATE) << BEFORE | OPEN
-    return word & (1 << ATTEMPTS) - 1 | attempt << ATTEMPTS
+    return word & NOT_STARTED | (word & STATE) << BEFORE | CUT_OFF_OPEN | attempt << ATTEMPTS
 
 
 def once_more(word: int, counter: int) -> int:
@@ -79,8 +82,9 @@ def compacted(word: int, attempt: int, failures: int, cut_offs: int) -> int:
 
 def done_again(word: int, attempt: int) -> int:
     """The word of an id that was known before, now that it is done."""
-    attempts = max(word >> ATTEMPTS, attempt) << ATTEMPTS
-    return word & (1 << ATTEMPTS) - 1 & ~(STATE | OPEN | EXHAUSTED | LIMITED) | State.DONE | NAMED | attempts
+    if attempt < word >> ATTEMPTS:
+        attempt = word >> ATTEMPTS
+    return word & LASTING | DONE_NAMED | attempt << ATTEMPTS
 
 
 class Start(NamedTuple):

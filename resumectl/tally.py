@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .ledger import State
@@ -42,6 +43,20 @@ class Tally:
         """An id of the list went from one state to another."""
         self.states[old] -= 1
         self.states[new] += 1
+
+    def start(self, ids: Sequence[bytes], states: Iterable[State], now: float) -> None:
+        """An attempt of each has begun, at this monotonic time: until it ends they count as cut off, and as running."""
+        for state in states:
+            self.states[state] -= 1
+        self.states[State.CUT_OFF] += len(ids)
+        self.running.update(dict.fromkeys(ids, now))
+
+    def finish(self, ids: Sequence[bytes], state: State) -> None:
+        """The attempts of these have ended, and come to this state."""
+        for id in ids:
+            self.running.pop(id, None)
+        self.states[State.CUT_OFF] -= len(ids)
+        self.states[state] += len(ids)
 
     def now(self, state: State) -> int:
         """How many ids are in a state, the running ones being in none."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from .evidence import Ended, Evidence, Pick, objects, path
@@ -94,7 +94,7 @@ class Rules:
         sums = dict(_each("sum", _named_path, options.get("sum", ())))
         return cls(**whens, pick=pick, cost=options.get("cost"), sums=sums)
 
-    @property
+    @cached_property
     def look_at_output(self) -> bool:
         """Whether any rule needs what the command wrote."""
         whens = self.ok + self.fail + self.limit + self.halt + self.slow + self.retry
@@ -103,8 +103,10 @@ class Rules:
     def accept(self, code: int) -> bool:
         """Whether every `ok` about the exit code admits this one; without such an `ok`, only 0 is admitted."""
         about_code = [when for when in self.ok if when.kind == "code"]
+        if not about_code:
+            return code == 0
         evidence = Evidence(Ended(code))
-        return all(when.holds(evidence) for when in about_code) if about_code else code == 0
+        return all(when.holds(evidence) for when in about_code)
 
 
 def judge(

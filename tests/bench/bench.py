@@ -10,122 +10,48 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 
-ROOT = Path(__file__).parent.parent.parent
-ITEMS = 2000
-MILLION = 1_000_000
-OURS = [sys.executable, "-m", "resumectl"]
+from measure import ITEMS, MILLION, OURS, ROOT, Bench, ours
+from running import bar, by_length, looked_at
+
 NEEDED = {"parallel": "parallel", "xargs": "findutils", "grep": "grep"}
 
 
-@dataclass
-class Figures:
-    """Seconds and peak resident bytes of one command, over several runs."""
-
-    seconds: list[float] = field(default_factory=list)
-    memory: list[int] = field(default_factory=list)
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.seconds)
-
-    @property
-    def peak(self) -> int:
-        return max(self.memory)
-
-
-class Bench:
-    """Runs commands in one scratch directory, in turn, so that drift hits all of them alike."""
-
-    def __init__(self, runs: int, place: Path) -> None:
-        self.runs, self.place = runs, place
-        self.rows: list[dict[str, object]] = []
-        self.env = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-    def once(self, words: Sequence[str], figures: Figures, clean: bool) -> None:
-        """Run a command once and add its figures; `clean`: from an empty journal."""
-        if clean:
-            shutil.rmtree(self.place / ".resumectl", ignore_errors=True)
-        began = perf_counter()
-        child = subprocess.Popen(
-            words,
-            cwd=self.place,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        figures.seconds.append(perf_counter() - began)
-        figures.memory.append(usage.ru_maxrss * 1024)
-
-    def compare(
-        self, commands: dict[str, Sequence[str]], *, clean: bool = True, runs: int | None = None
-    ) -> dict[str, Figures]:
-        """Each command in turn, round after round."""
-        found = {name: Figures() for name in commands}
-        for _ in range(runs or self.runs):
-            for name, words in commands.items():
-                self.once(words, found[name], clean)
-        return found
-
-    def row(self, what: str, measured: float, unit: str, goal: str, met: bool | None) -> None:
-        """One line of the table."""
-        self.rows.append({"what": what, "measured": round(measured, 3), "unit": unit, "goal": goal, "met": met})
-        mark = {True: "yes", False: "NO", None: ""}[met]
-        print(f"{what:58} {measured:10.2f} {unit:10} {goal:28} {mark}", flush=True)
-
-
-def ours(*options: str, items: str = "big") -> list[str]:
-    return [*OURS, "run", "--items", items, "--progress", "none", *options]
-
-
 def per_item(bench: Bench) -> None:
-    """What one `true` costs, start-up subtracted, at several widths."""
+    """What one `true` costs, start-up subtracted, at several widths, synced or not, kept or not."""
     for slots in (2, 8, 64):
         wide = f"-j{slots}"
-        commands = {
-            "xargs": ["xargs", f"-P{slots}", "-n1", "-a", "big", "true"],
-            "full": ours(wide, "true"),
-            "none": ours(wide, "--sync", "none", "--no-keep", "true"),
-            "start": ours(wide, "true", items="one"),
+        variants = {
+            "synced and kept": (),
+            "synced, --no-keep": ("--no-keep",),
+            "--sync none, kept": ("--sync", "none"),
+            "--sync none --no-keep": ("--sync", "none", "--no-keep"),
         }
+        goals = {"synced and kept": 1.35, "--sync none --no-keep": 1.2} if slots == 2 else {}
+        commands = {name: ours(wide, *options, "true") for name, options in variants.items()}
+        commands["xargs"] = ["xargs", f"-P{slots}", "-n1", "-a", "big", "true"]
+        commands["start"] = ours(wide, "true", items="one")
         if slots == 2:
             commands["parallel"] = ["parallel", wide, "-a", "big", "true"]
             commands["joblog"] = ["sh", "-c", f"rm -f log; exec parallel {wide} --joblog log -a big true"]
         found = bench.compare(commands)
-        start = found["start"].median
-        base = found["xargs"].median / ITEMS
-        full, none = ((found[name].median - start) / ITEMS for name in ("full", "none"))
-        bench.row(
-            f"{ITEMS} × true, -j {slots}, synced and kept / xargs",
-            full / base,
-            "×",
-            "≤ 1.35" if slots == 2 else "",
-            full / base <= 1.35 if slots == 2 else None,
-        )
-        bench.row(
-            f"{ITEMS} × true, -j {slots}, --sync none --no-keep / xargs",
-            none / base,
-            "×",
-            "≤ 1.2" if slots == 2 else "",
-            none / base <= 1.2 if slots == 2 else None,
-        )
+        start, base = found["start"].median, found["xargs"].median
+        for name in variants:
+            ratio, goal = (found[name].median - start) / base, goals.get(name)
+            met = ratio <= goal if goal else None
+            bench.row(f"{ITEMS} × true, -j {slots}, {name} / xargs", ratio, "×", f"≤ {goal}" if goal else "", met)
         if slots == 2:
-            faster = found["joblog"].median / found["full"].median
+            faster = found["joblog"].median / found["synced and kept"].median
             bench.row("parallel --joblog / synced and kept", faster, "×", "≥ 3.5", faster >= 3.5)
-            bench.row("parallel / synced and kept", found["parallel"].median / found["full"].median, "×", "", None)
+            bench.row("parallel / synced and kept", found["parallel"].median / found["synced and kept"].median, "×")
+            for name in ("xargs", "parallel", "synced and kept"):
+                bench.row(f"peak memory of {ITEMS} × true, -j 2, {name}", found[name].peak / 1e6, "MB")
 
 
 def kept(bench: Bench) -> None:
@@ -138,15 +64,7 @@ def kept(bench: Bench) -> None:
 
 def resumed(bench: Bench, count: int, peers: bool) -> float:
     """How long it takes to see that all of `count` items are done; seconds per item."""
-    shutil.rmtree(bench.place / ".resumectl", ignore_errors=True)
-    (bench.place / "many").write_text("".join(f"item-{n}\n" for n in range(count)))
-    subprocess.run(
-        [*OURS, "mark", "done", "--items", "many", "--job", "true"],
-        cwd=bench.place,
-        env=bench.env,
-        check=True,
-        capture_output=True,
-    )
+    bench.mark_done(count, "true")
     commands = {"ours": ours("true", items="many")}
     if peers:
         header = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
@@ -180,7 +98,7 @@ def start_up(bench: Bench) -> None:
     for name, goal in (("version", 1.3), ("status", 2.0)):
         ratio = found[name].median / base
         bench.row(f"start-up of {name} / import typer", ratio, "×", f"≤ {goal}", ratio <= goal)
-    bench.row("start-up of a run of one item / import typer", found["run"].median / base, "×", "", None)
+    bench.row("start-up of a run of one item / import typer", found["run"].median / base, "×")
 
 
 def library(bench: Bench) -> None:
@@ -205,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--large", action="store_true")
-    parser.add_argument("--only", default="", help="a part: items, kept, resumed, start, library")
+    parser.add_argument("--only", default="", help="a part: items, kept, bar, length, look, resumed, start, library")
     given = parser.parse_args()
     if missing := [package for program, package in NEEDED.items() if shutil.which(program) is None]:
         sys.exit(f"bench: needs the Debian packages {' '.join(missing)}")
@@ -216,6 +134,9 @@ def main() -> None:
         parts: dict[str, Callable[[Bench], object]] = {
             "items": per_item,
             "kept": kept,
+            "bar": bar,
+            "length": lambda bench: by_length(bench, given.large),
+            "look": looked_at,
             "resumed": lambda bench: resumed(bench, MILLION, True),
             "start": start_up,
             "library": library,

@@ -118,7 +118,7 @@ class Crew:
         kinds = {id: self._script.fate(id, attempt) for id, attempt in zip(job.ids, job.attempts, strict=True)}
         self._log += [("end", id, attempt, kinds[id]) for id, attempt in zip(job.ids, job.attempts, strict=True)]
         first = kinds[job.ids[0]]
-        results = {id: VERDICTS[kind] for id, kind in kinds.items()}
+        results = {id: VERDICTS[kind] for id, kind in kinds.items() if kind is not first}
         ended = Ended(0 if first is Kind.DONE else 3)
         return Outcome(job, VERDICTS[first], 0.001, ended, *printed(job), results)  # type: ignore[arg-type]
 
@@ -226,8 +226,8 @@ def stillness() -> Iterator[None]:
     with ExitStack() as stack:
         for module in (records, journal, loop):
             stack.enter_context(mock.patch.object(module, "time", clock))
-        for module in (journal, loop):
-            stack.enter_context(mock.patch.object(module, "uuid", drawn))
+        stack.enter_context(mock.patch.object(journal, "uuid", drawn))
+        stack.enter_context(mock.patch.object(loop, "new_uuid", lambda: str(drawn.uuid4())))
         for module in (journal, run):
             stack.enter_context(mock.patch.object(module, "stamp", lambda: AT))
         stack.enter_context(mock.patch.object(run, "boot", lambda: "0" * 8))

@@ -17,7 +17,7 @@ from resumectl import lines, place, run
 from resumectl.disk import APPEND, write_all
 from resumectl.journal import Journal
 from resumectl.lines import JournalError
-from resumectl.loop import Loop
+from resumectl.loop import Loop, moment
 from resumectl.outputs import Outputs
 from resumectl.records import Decoder
 from resumectl.run import Run
@@ -53,7 +53,7 @@ def barrier(self: Journal, record: Any, more: Any = (), *, bad: int | None = Non
     count = len(self.text.bad) if bad is None else bad
     record = record._replace(rest={**record.rest, "bad": count})
     if one:
-        self._put([record, *more])
+        self._put(self._lines([record, *more]))
     else:
         self.append([record])
         self.append(more)
@@ -61,7 +61,7 @@ def barrier(self: Journal, record: Any, more: Any = (), *, bad: int | None = Non
 
 
 def cut_off_before_run(self: Journal, record: Any, more: Any = ()) -> None:
-    self._put(more)
+    self._put(self._lines(more))
     barrier(self, record, first=False)
 
 
@@ -69,19 +69,20 @@ def turn(order: str) -> Callable[[Loop[Any], Any], None]:
     """A turn with its steps in another order: w(rite), a(cknowledge), s(tart)."""
 
     def other(self: Loop[Any], outcomes: Any) -> None:
+        now = moment()
         for outcome in outcomes:
-            self._settle(outcome)
+            self._settle(outcome, now)
         self._keep()
-        jobs, wrote = self._choose(), True
+        jobs, wrote = self._choose(now), True
         for step in order:
             if step == "w":
                 wrote = self._write(jobs)
             elif step == "a":
-                self._acknowledge()
+                self._ends.acknowledge()
             elif wrote:
                 for job in jobs:
-                    self.crew.start(job)
-        self._feed.want()
+                    self._start(job, now)
+        self._listed(None)
 
     return other
 
@@ -137,7 +138,7 @@ def never_taken_back(self: Loop[Any], error: JournalError, owed: Any, started: A
 
 def unsynced(self: Journal, records: Any) -> None:
     if records:
-        self._put(records)
+        self._put(self._lines(records))
 
 
 def any_sum(line: bytes, seed: int) -> bool:

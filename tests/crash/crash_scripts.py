@@ -19,6 +19,7 @@ SCRIPTS = {
     "one attempt": Script((A, B), max_attempts=1, fates={A: (F,)}),
     "what was cut off is held": Script((A, B, E), jobs=2, seed=2, cut_off=CutOff.HOLD, max_attempts=9),
     "in batches": Script((A, B, C, D), jobs=2, batch=2, seed=4, together=2, keep=True, fates={B: (F,), C: (L,)}),
+    "batches that end well": Script((A, B, C, E), jobs=2, batch=2, seed=4, together=2, keep=True),
     "one large batch": Script((A, B, E), batch=3, keep=True, fates={B: (F,)}),
     "synced at barriers only": Script((A, B, C), jobs=2, sync="none"),
 }

@@ -46,7 +46,11 @@ def failed(script: Script, disk: State, fault: Fault) -> tuple[MemoryDisk, Log, 
 
 
 @pytest.mark.parametrize("name", ERRORS)
-@pytest.mark.parametrize("script", [BUSY, SCRIPTS["one by one"], SCRIPTS["at most two attempts"]], ids=["two", "one", "held"])
+@pytest.mark.parametrize(
+    "script",
+    [BUSY, SCRIPTS["one by one"], SCRIPTS["at most two attempts"], SCRIPTS["batches that end well"]],
+    ids=["two", "one", "held", "batches"],
+)
 def test_after_an_error_nothing_starts_and_the_next_run_finishes(name: str, script: Script) -> None:
     """I8: exit 74, and each ended item is either counted as recorded or named; then I9.  In a recovery too."""
     error, lasting = ERRORS[name]
