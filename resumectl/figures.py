@@ -9,6 +9,7 @@ from .plain import Rows, told
 from .records import ENDS, Record
 from .spending import Spending
 
+NONE: Mapping[str, float] = {}
 PAST = ("ended", "ended_ms", "limited", "resume_at")
 
 
@@ -60,7 +61,7 @@ class Figures:
             costs = told([rows.costs[at] for at in ends if rows.costs[at]])
             self.spending.unknown += len(ends) - len(costs)
             for cost in costs:
-                self.spending.add(cost.get("cost"), cost.get("sums") or {})
+                self.spending.add(cost.get("cost"), cost.get("sums", NONE))
 
     def _well(self, count: int, ms: int) -> None:
         self.ended += count

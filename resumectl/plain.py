@@ -76,15 +76,14 @@ class Rows(NamedTuple):
         if _SIMPLE.issuperset(self.types) and set(map(len, self.rests)) == {BARE}:
             return []
         pairs = enumerate(zip(self.types, self.rests, strict=True))
-        return [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or not _clean(rest))]
+        found = [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or len(rest) != BARE)]
+        return [at for at in found if self.types[at] != DONE or not _stands_for_clean(self.rests[at])]
 
     def ends(self, unusual: Collection[int]) -> list[int]:
         """Which rows are clean ends of attempts, compacted or not."""
         ends = [at for at, ms in enumerate(self.ms) if ms]
-        if not unusual:
-            return ends
-        left = set(unusual)
-        return [at for at in ends if at not in left]
+        left = {at for at in unusual if self.ms[at]}
+        return [at for at in ends if at not in left] if left else ends
 
     def compacted(self) -> list[int]:
         """Which rows are what compact made of clean ends."""
@@ -115,8 +114,8 @@ def told(costs: Sequence[bytes]) -> list[dict[str, Any]]:
     return found
 
 
-def _clean(rest: bytes) -> bool:
-    return len(rest) == BARE or (len(rest) == BARE + len(HAND) and rest.startswith(HAND)) or rest.startswith(COMPACT)
+def _stands_for_clean(rest: bytes) -> bool:
+    return rest.startswith(COMPACT) or (len(rest) == BARE + len(HAND) and rest.startswith(HAND))
 
 
 class Run(NamedTuple):
