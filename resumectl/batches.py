@@ -127,7 +127,7 @@ class _Call(Generic[T]):
         self._run.open_outputs(outputs)
         self._run.begin(self._fields(), [*self._sealed, *self._admission.held])
         self._admission.held.clear()
-        crew = Threads(self._work, inbox) if self._jobs > 1 else _Inline(self._work, inbox)
+        crew = Threads(self._work, self._jobs, inbox) if self._jobs > 1 else _Inline(self._work, inbox)
         show = _Show(self._tally, on_progress)
         loop = Loop(
             self._run,

@@ -266,7 +266,7 @@ def run(
         if not source.whole:
             stream = t.rows(source, count * batch, inbox) or Stream(source.fd, Reader(written), inbox)
             feed = Feed(held, admission, stream, copied=not source.named)
-        crew: Crew = Threads(work, inbox) if others is None else others.crew_for(work, inbox)
+        crew: Crew = Threads(work, count, inbox) if others is None else others.crew_for(work, inbox)
         loop = Loop(
             held,
             pacing,
