@@ -4,10 +4,13 @@ READY = $(VENV)/ready
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: test check mutants powercut bench lint demo completions man install uninstall clean
+.PHONY: test slow check mutants powercut bench lint demo completions man install uninstall clean
 
 test: $(READY)       ## the quick tests, under three minutes on two cores
-	$(PYTHON) -m pytest -n 2
+	$(PYTHON) -m pytest -n 3
+
+slow: $(READY)       ## what takes long: the program killed at any system call, clusters under fire, Slurm, long journals
+	$(PYTHON) -m pytest -n 2 -m slow
 
 check: $(READY) lint ## everything but the mutants: the slow tests and the power cuts too
 	$(PYTHON) -m pytest -n 2 -m "not mutants"

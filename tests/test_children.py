@@ -94,6 +94,7 @@ def test_a_flood_lives_on_the_disk_and_not_in_memory(scratch: Scratch) -> None:
     assert scratch.has(done=1, failed=1)
 
 
+@pytest.mark.slow
 def test_hundreds_of_items_need_few_descriptors(scratch: Scratch) -> None:
     """Constant resources per item; what can't be had is refused before anything runs, with the way out."""
     scratch.items(*map(str, range(150)))

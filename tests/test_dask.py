@@ -207,6 +207,7 @@ def test_no_secret_of_the_environment_reaches_a_log(scratch: Scratch, farm: Farm
     assert "s3cr3t" not in farm.logs() + hands.err + scratch.journal().read_text()
 
 
+@pytest.mark.slow
 def test_coordinators_and_a_worker_are_killed_and_every_repeat_is_announced(scratch: Scratch, farm: Farm) -> None:
     """100 items, two coordinators and one worker killed: all done, each attempt started at most once."""
     victim, *_ = farm.workers(3)

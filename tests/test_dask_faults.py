@@ -31,6 +31,7 @@ from resumectl.template import compile as compile_template
 from resumectl.worker import attempt
 
 cloudpickle = pytest.importorskip("cloudpickle")
+pytestmark = pytest.mark.slow  # clusters of their own, one a test
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers don't have the tests
 PATH = {b"PATH": os.environb[b"PATH"]}
 
@@ -265,7 +266,6 @@ def test_a_scheduler_that_is_not_there_and_a_missing_extra_exit_2(scratch: Scrat
     assert scratch.run("run", "--scheduler", "127.0.0.1:1", "--items", "i", "true").code == 2
 
 
-@pytest.mark.slow
 def test_five_thousand_small_items_leave_the_coordinator_no_larger(scratch: Scratch, farm: Farm) -> None:
     """What has ended is forgotten on both sides: memory is the window's, not the list's (MiB)."""
     farm.workers(2)

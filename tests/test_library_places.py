@@ -190,6 +190,7 @@ process_batches(orders, book)
 """
 
 
+@pytest.mark.slow
 def test_the_types_of_items_are_inferred_and_wrong_calls_are_found(tmp_path: Path) -> None:
     """With mypy --strict; the last three calls are wrong."""
     pytest.importorskip("mypy")

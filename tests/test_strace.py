@@ -60,6 +60,7 @@ def finish(history: History, warm: Warm) -> None:
     history.judge()
 
 
+@pytest.mark.slow
 def test_the_program_killed_at_any_call_on_its_files_is_finished_by_the_same_command(ram, warms):
     """Two at once, from standard input: every kind of file is made."""
     bench = Bench(ram, 2, stream=True)
@@ -72,6 +73,7 @@ def test_the_program_killed_at_any_call_on_its_files_is_finished_by_the_same_com
     spread(kill, faults(bench.counted(), "KILL"), warms)
 
 
+@pytest.mark.slow
 def test_any_call_that_fails_ends_the_run_with_74_and_the_next_run_finishes(ram, warms):
     """I8: one line says what failed, nothing starts after it, what is not recorded is named."""
     bench = Bench(ram)

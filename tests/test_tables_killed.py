@@ -73,6 +73,7 @@ def test_a_run_killed_at_any_step_ends_with_table_and_journal_in_agreement(ram: 
     assert swept(ram, sqlite_base, warms, jobs=1)
 
 
+@pytest.mark.slow
 def test_so_does_one_on_a_server(ram: Path, warms: list[Warm], server: Server | str) -> None:
     started = needs(server)
     assert swept(ram, lambda _: postgres_base(started), warms, jobs=2, every=3)
@@ -107,6 +108,7 @@ def crashed(scratch: Scratch, server: Server, rows: int, kills: int, restart_at:
     assert repeats <= cut_off <= kills * jobs
 
 
+@pytest.mark.slow
 def test_rows_of_a_server_that_is_restarted_survive_kills_too(scratch: Scratch, server: Server | str) -> None:
     """Every row is marked once, every effect is there once but for what was in flight."""
     crashed(scratch, needs(server), rows=200, kills=2, restart_at=0)
