@@ -49,19 +49,19 @@ class Figures:
 
     def take_rows(self, rows: Rows, unusual: Sequence[int]) -> None:
         """Many records at once, as `take` does one by one."""
-        for at in unusual:
-            self.take(rows.record(at))
-        compacted = rows.compacted()
-        for at in compacted:
-            self.take(rows.record(at))
-        ends = rows.ends([*unusual, *compacted])
+        alone = [*unusual, *rows.compacted()]
+        ends = rows.ends(alone)
+        costly = [at for at in ends if rows.costs[at]]
+        costs = dict(zip(costly, told([rows.costs[at] for at in costly]), strict=True))
+        for at in sorted([*alone, *costly]):  # in their order: sums of fractions depend on it
+            if at in costs:
+                self.spending.add(costs[at].get("cost"), costs[at].get("sums", NONE))
+            else:
+                self.take(rows.record(at))
         if ends:
             self.run_ended += len(ends)
             self._well(len(ends), sum([int(rows.ms[at]) for at in ends]))
-            costs = told([rows.costs[at] for at in ends if rows.costs[at]])
-            self.spending.unknown += len(ends) - len(costs)
-            for cost in costs:
-                self.spending.add(cost.get("cost"), cost.get("sums", NONE))
+            self.spending.unknown += len(ends) - len(costly)
 
     def _well(self, count: int, ms: int) -> None:
         self.ended += count

@@ -16,6 +16,8 @@ from .lines import CHUNK, Text, decoded, read_header, split
 from .records import Decoder, Record
 from .tail import Growing
 
+SAME = 4096  # bytes by which a file is known to go on as the one before it did
+
 
 def follow(path: Path, pause: Callable[[], None], disk: Disk | None = None) -> Iterator[Record]:
     """Every record, without an end; `pause` is called when all has been given: it waits, and may raise.
@@ -38,7 +40,7 @@ class _Source:
     def __init__(self, path: Path, disk: Disk) -> None:
         self._file = Growing(path, disk)
         self._file.open()
-        self._last = b""  # the line before the next, with its newline
+        self._last = b""  # what stands before the next line
         self._header: dict[str, Any] = {}
         self.known = False
 
@@ -56,7 +58,7 @@ class _Source:
         for byte, chunk in self._file.chunks():
             if not self._header:
                 self._header = read_header(self._file.path, chunk.partition(b"\n")[0])
-            self._last = chunk[chunk.rfind(b"\n", 0, -1) + 1 :]
+            self._last = (self._last + chunk)[-SAME:]
             yield from split(byte, chunk)
 
     def _go_over(self) -> bool:
@@ -66,12 +68,12 @@ class _Source:
         first = self._file.read(CHUNK, 0).partition(b"\n")[0]
         self._header = read_header(self._file.path, first)
         if not old or self._header["jid"] != old["jid"]:
-            self.known, self._header = False, {}
+            self.known, self._header, self._last = False, {}, b""
             return False
         if self._file.read(len(self._last), before) == self._last:
             self._file.next = before + len(self._last)
         else:
-            self._file.next, self.known = len(first) + 1, True
+            self._file.next, self.known, self._last = len(first) + 1, True, b""
         return True
 
     def close(self) -> None:

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from .records import LONG, SEAL, TAIL, Record
+from .records import BARRIER, LONG, SEAL, TAIL, Record
 
 # type, id, attempt; of a clean end ms, costs, out and err; the rest of the line as it stands
 Row = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 Column = Sequence[bytes]
 
 _LINE = re.compile(  # `(?:…|)` where `(?:…)?` would say the same, in two thirds of the time
-    rb'(?:\{"t":"([a-z_]+)","id":"([^"\\\n]+)","a":(\d+),'
-    rb'(?:"rc":0,"ms":(\d+),((?:"cost":[^,\n]+,|)(?:"sums":\{[^}\n]*\},|))|)'
-    rb'(?:"out":(0|\[[^]\n]*\]),"err":(0|\[[^]\n]*\]),|)|)'
+    rb'(?:\{"t":"([a-z_]+)","id":"([^"\\\x00-\x1f]+)","a":(\d+),'
+    rb'(?:"rc":0,"ms":(\d+),((?:"cost":\d+(?:\.\d+|)(?:e-?\d+|),|)(?:"sums":\{[^}\n]*\},|))|)'
+    rb'(?:"out":(0|\[\d+,\d+,"[0-9a-f]{8}"\]),"err":(0|\[\d+,\d+,"[0-9a-f]{8}"\]),|)|)'
     rb"(.*)\n"
 )
 HAND = b'"by":"hand",'  # a person's word stands for a clean end
@@ -87,7 +87,8 @@ class Rows(NamedTuple):
 
     def compacted(self) -> list[int]:
         """Which rows are what compact made of clean ends."""
-        return [at for at, rest in enumerate(self.rests) if len(rest) != BARE and rest.startswith(COMPACT)]
+        pairs = enumerate(zip(self.types, self.rests, strict=True))
+        return [at for at, (t, rest) in pairs if len(rest) != BARE and t == DONE and rest.startswith(COMPACT)]
 
     def unended(self) -> set[bytes]:
         """The ids of which the last row is a start, and those that are started or ended more than once."""
@@ -139,12 +140,13 @@ def runs(whole: bytes, seed: int) -> Iterator[Run]:
         return
     rows: list[Row] = _LINE.findall(whole)
     columns = list(zip(*rows, strict=True))
-    if all(columns[1]) and max(map(len, columns[1])) <= LONG:
+    barred = BARRIER in whole
+    if not barred and all(columns[1]) and max(map(len, columns[1])) <= LONG:
         yield Run(len(lines), len(whole), _rows(*columns), None)
         return
     found: list[Row] = []
     begin = first = 0
-    for at in [at for at, row in enumerate(rows) if not 0 < len(row[1]) <= LONG]:
+    for at in [at for at, row in enumerate(rows) if not 0 < len(row[1]) <= LONG or (barred and BARRIER in row[-1])]:
         found += rows[begin:at]
         begin = at + 1
         if (batch := _batch(lines[at])) is not None:

@@ -23,6 +23,7 @@ SEAL = b',"c":"%08x"}'  # what closes each line: the CRC of all before it
 TAIL = 16  # bytes of that
 ENDS = frozenset({"done", "failed", "cut_off", "uncharged", "held"})
 _OF_ATTEMPTS = (b"started", *[t.encode() for t in ENDS])
+BARRIER = b'"bad":'  # stands in the lines that say how many bad ones stand before them; in no id, whose quotes are escaped
 ALONE = frozenset({"attempts", "cut-off"})  # a `held` for these ends no attempt
 
 
@@ -148,18 +149,18 @@ class Only:
 
 
 def about(ids: Collection[bytes]) -> Only:
-    """The lines that may speak of these ids, and all that tell of a run as a whole.
+    """The lines that may speak of these ids, all that tell of a run as a whole, and all barriers.
 
     The whole ids that later hashes stand for are let through too.
     """
-    names = [orjson.dumps(pack(id)) for id in ids] + [digest(id).encode() for id in ids if len(id) > LONG]
+    names = [BARRIER, *[orjson.dumps(pack(id)) for id in ids], *[digest(id).encode() for id in ids if len(id) > LONG]]
     start = rb'\{"t":"started"'
     return Only(rb'(?!\{"t":"(?:%b|reset)").|%b.{%d}' % (b"|".join(_OF_ATTEMPTS), start, LONG), names)
 
 
 def of_types(*types: str) -> Only:
-    """The lines that begin as records of these types do."""
-    return Only(rb'\{"t":"(?:%b)",' % "|".join(types).encode())
+    """The lines that begin as records of these types do, and all barriers."""
+    return Only(rb'\{"t":"(?:%b)",' % "|".join(types).encode(), [BARRIER])
 
 
 class Decoder:

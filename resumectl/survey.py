@@ -34,7 +34,7 @@ class Survey:
     def __init__(self) -> None:
         self.durations = [0] * 64  # at n: how many attempts took from 2^(n-1) to 2^n - 1 ms
         self._slowest: list[tuple[int, bytes]] = []  # ms and id, the slowest first
-        self._least = -1  # ms: what takes longer is among the slowest
+        self._least = (-1, b"")  # what is above it is among the slowest
         self._moments: dict[str, int] = {}  # start of a timestamp → attempts of the last run that ended then
         self._unit, self._width = 0, UNITS[0][0]
         self._failed: dict[bytes, str] = {}  # id → reason of its last failure
@@ -54,7 +54,7 @@ class Survey:
         if ms is None:
             return
         self.durations[min(ms.bit_length(), 63)] += 1
-        if ms > self._least:
+        if (ms, record.ids[0]) > self._least:
             self._slow([(ms, record.ids[0])])
         self._count(rest["at"], 1)
 
@@ -68,13 +68,15 @@ class Survey:
         times = [int(rows.ms[at]) for at in ends]
         for bits, count in Counter(map(int.bit_length, times)).items():
             self.durations[min(bits, 63)] += count
-        self._slow([(ms, rows.ids[at]) for at, ms in zip(ends, times, strict=True) if ms > self._least])
+        slow = [(ms, rows.ids[at]) for at, ms in zip(ends, times, strict=True) if ms >= self._least[0]]
+        self._slow([one for one in slow if one > self._least])
         for moment, count in Counter([rows.rests[at][AT][: self._width] for at in ends]).items():
             self._count(moment.decode(), count)
 
     def _slow(self, candidates: list[tuple[int, bytes]]) -> None:
         self._slowest = heapq.nlargest(SLOWEST, [*self._slowest, *candidates])
-        self._least = self._slowest[-1][0] if len(self._slowest) == SLOWEST else -1
+        if len(self._slowest) == SLOWEST:
+            self._least = self._slowest[-1]
 
     def _count(self, at: str, count: int) -> None:
         """So many attempts ended at a time, of which the beginning may be all that is given."""

@@ -33,6 +33,11 @@ RECORDS = st.one_of(
     st.tuples(st.just("done"), st.just({"rc": 0, "ms": 9, "out": 0, "err": 0, **COMPACTED, "cost": 0.5, "costs": 2, "unknown": 1})),
     st.tuples(st.just("done"), st.just({**COMPACTED, "at": "2027-01-14T08:00:00.000Z"})),
     st.tuples(st.just("failed"), st.just({"by": "hand"})),
+    st.tuples(st.just("failed"), st.just({"rc": 1, "ms": 12, "why": "exit", "cost": 0.3, "sums": {"b": 3}})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 12, "cost": 0.1, "sums": {"c": 1}})),
+    st.tuples(st.just("done"), st.just({"rc": 0, "ms": 12, "cost": 0.2})),
+    st.tuples(st.just("reset"), st.just({**COMPACTED, "cost": 0.25})),
+    st.tuples(st.sampled_from(["done", "failed", "reset"]), st.integers(0, 2).map(lambda bad: {"by": "import", "bad": bad})),
     st.tuples(st.just("failed"), st.just({"rc": 0, "ms": 4, "why": "fail", "out": [5, 7, "0123abcd"], "err": 0})),
     st.tuples(st.just("failed"), st.just({"rc": 1, "why": "exit", "ms": 4})),
     st.tuples(st.just("cut_off"), st.just({"run": 1, "why": "crash"})),
@@ -49,7 +54,9 @@ def lines(story: list[tuple[list[bytes], tuple[str, dict[str, Any]]]]) -> bytes:
     for ids, (t, rest) in story:
         for id in ids:
             attempts[id] = attempts.get(id, 0) + (t == "started")
-        numbers = () if t == "reset" else tuple(attempts[id] for id in ids)
+        numbers = () if t == "reset" and "by" not in rest else tuple(attempts[id] for id in ids)
+        if rest.get("bad"):
+            written.append(b"torn\n")
         written.append(encode(Record(t, tuple(ids), numbers, rest), 0, AT))
     return b"".join(written)
 
