@@ -100,7 +100,8 @@ class Ledger:
             before = at + (types[at] == STARTED)
             (self._enter_starts if types[at] == STARTED else self._enter_ends)(rows.record(at))
         self._starts += types[before:].count(STARTED)
-        latest = next((at for at in range(len(ids) - 1, -1, -1) if types[at] == STARTED and ids[at] not in apart), None)
+        backwards = range(len(ids) - 1, -1, -1) if STARTED in types else ()
+        latest = next((at for at in backwards if types[at] == STARTED and ids[at] not in apart), None)
         if latest is not None:
             self._passed = max(self._passed, begun + types[: latest + 1].count(STARTED))
 

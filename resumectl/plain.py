@@ -23,12 +23,11 @@ Column = Sequence[bytes]
 
 _LINE = re.compile(  # `(?:…|)` where `(?:…)?` would say the same, in two thirds of the time
     rb'(?:\{"t":"([a-z_]+)","id":"([^"\\\x00-\x1f]+)","a":(\d+),'
-    rb'(?:"rc":0,"ms":(\d+),((?:"cost":\d+(?:\.\d+|)(?:e-?\d+|),|)(?:"sums":\{[^}\n]*\},|))|)'
+    rb'(?:"rc":0,"ms":(\d+),|)("by":"hand",|(?:"cost":\d+(?:\.\d+|)(?:e-?\d+|),|)(?:"sums":\{[^}\n]*\},|))'
     rb'(?:"out":(0|\[\d+,\d+,"[0-9a-f]{8}"\]),"err":(0|\[\d+,\d+,"[0-9a-f]{8}"\]),|)|)'
     rb"(.*)\n"
 )
-HAND = b'"by":"hand",'  # a person's word stands for a clean end
-COMPACT = b'"by":"compact","cut_offs":0,"failures":0,"limited":false,'  # and so does what compact made of one
+COMPACT = b'"by":"compact","cut_offs":0,"failures":0,"limited":false,'  # what compact made of a clean end has this
 _BATCH = b'{"t":"started","ids":["'
 AT = slice(-TAIL - 25, -TAIL - 1)  # where in the rest of a clean end its time stands
 BARE = len(b'"at":""') + 24 + TAIL  # bytes of the rest of a line that tells no more than when
@@ -66,18 +65,23 @@ class Rows(NamedTuple):
     ids: Sequence[bytes]
     attempts: Sequence[int]
     ms: Sequence[bytes]  # of those with exit code 0; empty for others
-    costs: Sequence[bytes]  # their cost and sums as JSON, with a comma behind
+    costs: Sequence[bytes]  # their cost and sums as JSON, with a comma behind; or `"by":"hand",`
     outs: Sequence[bytes]  # where the kept streams are, as JSON; empty if it is not told
     errs: Sequence[bytes]
     rests: Sequence[bytes]  # all other fields, as JSON
 
     def unusual(self) -> list[int]:
         """Which rows are neither starts nor clean ends that tell no more than what stands in the columns before `rests`."""
-        if _SIMPLE.issuperset(self.types) and set(map(len, self.rests)) == {BARE}:
+        if self._bare and _SIMPLE.issuperset(self.types):
             return []
         pairs = enumerate(zip(self.types, self.rests, strict=True))
         found = [at for at, (t, rest) in pairs if t != STARTED and (t != DONE or len(rest) != BARE)]
-        return [at for at in found if self.types[at] != DONE or not _stands_for_clean(self.rests[at])]
+        return [at for at in found if self.types[at] != DONE or not self.rests[at].startswith(COMPACT)]
+
+    @property
+    def _bare(self) -> bool:
+        """Whether all rows tell no more than when, besides what stands in the other columns."""
+        return set(map(len, self.rests)) == {BARE}
 
     def ends(self, unusual: Collection[int]) -> list[int]:
         """Which rows are clean ends of attempts, compacted or not."""
@@ -87,6 +91,8 @@ class Rows(NamedTuple):
 
     def compacted(self) -> list[int]:
         """Which rows are what compact made of clean ends."""
+        if self._bare:
+            return []
         pairs = enumerate(zip(self.types, self.rests, strict=True))
         return [at for at, (t, rest) in pairs if len(rest) != BARE and t == DONE and rest.startswith(COMPACT)]
 
@@ -113,10 +119,6 @@ def told(costs: Sequence[bytes]) -> list[dict[str, Any]]:
     """What some of `Rows.costs` tell, none of which is empty."""
     found: list[dict[str, Any]] = orjson.loads(b"[{" + b"},{".join([cost[:-1] for cost in costs]) + b"}]") if costs else []
     return found
-
-
-def _stands_for_clean(rest: bytes) -> bool:
-    return rest.startswith(COMPACT) or (len(rest) == BARE + len(HAND) and rest.startswith(HAND))
 
 
 class Run(NamedTuple):
