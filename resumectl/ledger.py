@@ -199,13 +199,15 @@ class Ledger:
 
     def sift(self, ids: Sequence[bytes]) -> list[int]:
         """Enlist many ids at once; where those stand in `ids` that are not simply done and met for the first time."""
-        words, get, same, rest = self._words, self._words.get, self._same.setdefault, list[int]()
-        mask, done, listed = STATE | LISTED, State.DONE.value, LISTED
-        for at, id in enumerate(ids):
-            word = get(id, UNTOLD)
-            if word & mask == done:
-                word |= listed
-                words[id] = same(word, word)
+        words, same, rest = self._words, self._same.setdefault, list[int]()
+        found = [words.get(id, UNTOLD) for id in ids]
+        listed = {word: same(word | LISTED, word | LISTED) for word in set(found) if word & (STATE | LISTED) == State.DONE}
+        if len(listed) == len(set(found)) and len(set(ids)) == len(ids):
+            words.update(zip(ids, map(listed.__getitem__, found), strict=True))
+            return rest
+        for at, (id, word) in enumerate(zip(ids, found, strict=True)):
+            if word in listed and words[id] == word:  # not met a moment ago
+                words[id] = listed[word]
             else:
                 rest.append(at)
         return rest
