@@ -98,8 +98,9 @@ class Rows(NamedTuple):
 
     def unended(self) -> set[bytes]:
         """The ids of which the last row is a start, and those that are started or ended more than once."""
-        found = {id for id, t in dict(zip(self.ids, self.types, strict=True)).items() if t == STARTED}
-        if len(set(zip(self.ids, self.types, strict=True))) < len(self.ids):
+        last = dict(zip(self.ids, self.types, strict=True))
+        found = {id for id, t in last.items() if t == STARTED} if STARTED in self.types else set()
+        if len(last) < len(self.ids) and len(set(zip(self.ids, self.types, strict=True))) < len(self.ids):
             pairs = Counter(zip(self.ids, self.types, strict=True)).items()
             found |= {id for (id, _), count in pairs if count > 1}
         return found
