@@ -219,7 +219,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     farm.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def base(request: pytest.FixtureRequest, scratch: Scratch) -> Any:
     """A database for a table, of each kind in turn."""
     from tables import needs, postgres_base, sqlite_base

@@ -35,6 +35,7 @@ def test_a_job_without_workers_waits_for_them_and_a_signal_ends_the_wait(scratch
     assert run.wait(30) == -TERM and not scratch.journal().exists()
 
 
+@pytest.mark.slow
 def test_a_late_worker_takes_items_at_once(scratch: Scratch, farm: Farm) -> None:
     farm.workers(1)
     hands = Hands(scratch, farm, 0.3)
@@ -50,6 +51,7 @@ def test_a_late_worker_takes_items_at_once(scratch: Scratch, farm: Farm) -> None
     assert run.wait(30) == -INT and started_once(scratch)
 
 
+@pytest.mark.slow
 def test_a_job_comes_out_on_a_cluster_as_it_does_here(scratch: Scratch, farm: Farm) -> None:
     """The same items done, the same output kept, the same status; and it goes on where it stopped."""
     farm.workers(2)
@@ -181,6 +183,7 @@ def test_a_worker_killed_outright_takes_its_command_with_it_too(scratch: Scratch
     assert hands.count("end") == 0 and hands.ended() == dict.fromkeys(names, "cut_off")
 
 
+@pytest.mark.slow
 def test_a_worker_told_to_go_takes_its_command_with_it(scratch: Scratch, farm: Farm) -> None:
     """Even one without a nanny, which Dask ends without a word to its plugins."""
     (worker,) = farm.workers(1)
@@ -194,6 +197,7 @@ def test_a_worker_told_to_go_takes_its_command_with_it(scratch: Scratch, farm: F
     hands.gone()
 
 
+@pytest.mark.slow
 def test_no_secret_of_the_environment_reaches_a_log(scratch: Scratch, farm: Farm) -> None:
     """Neither when it ends well nor when a worker dies with it."""
     victim, _ = farm.workers(2)
