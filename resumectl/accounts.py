@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from .ledger import State
-from .plain import COMPACT, DONE, STARTED, End, Rows, told
+from .plain import COMPACT, STARTED, End, Rows, told
 from .records import Record
 from .spending import Spending
 from .standing import STATES
@@ -32,7 +32,7 @@ class Account:
     def of(cls, end: End) -> Account:
         """The account of an item of which no more is to tell than one clean end."""
         account = cls()
-        account._end = account._printed = end.line(DONE)
+        account._end = account._printed = end.line()
         if end.rest.startswith(COMPACT):
             account.spending.take(Record("done", rest=end.fields()))
         elif not end.ms:
@@ -90,7 +90,7 @@ class Accounts:
         apart = {ids[at] for at in rows.unusual()} | (ends.keys() & self._accounts.keys()) | (ends.keys() & self._ends.keys())
         apart |= rows.unended()
         self._ends.update([(id, rows.end(at)) for id, at in ends.items() if id not in apart])
-        for at in [at for at, id in enumerate(ids) if id in apart] if apart else ():
+        for at in rows.about(apart):
             self.enter(rows.record(at))
 
     def of(self, id: bytes) -> Account:

@@ -41,10 +41,8 @@ class Catalogue:
         unusual = rows.unusual()
         ends = sorted({*rows.ends(unusual), *rows.compacted()})
         self._entries.update([(rows.ids[at], rows.end(at)) for at in ends])
-        if unusual:
-            apart = {rows.ids[at] for at in unusual}
-            for at in [at for at, id in enumerate(rows.ids) if id in apart]:
-                self.enter(rows.record(at))
+        for at in rows.about({rows.ids[at] for at in unusual}):
+            self.enter(rows.record(at))
 
     def entry(self, id: bytes, state: State) -> Entry | None:
         """The entry of an item in this state; None if its last ended attempt came to something else."""

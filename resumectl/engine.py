@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from . import __version__
 from .job import Job
+from .records import stamp
 from .verdict import Ended, Verdict
 
 MOST = 16  # starts handed out beyond those that can run, where there are few slots
@@ -33,11 +33,7 @@ class Claim:
 
     def facts(self) -> dict[str, Any]:
         """As the journal has it."""
-        return {"host": self.host, "worker": self.worker, "began": _stamp(self.at)}
-
-
-def _stamp(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+        return {"host": self.host, "worker": self.worker, "began": stamp(self.at)}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from .plain import Rows, told
 from .records import ENDS, Record
 from .spending import Spending
 
-NONE: Mapping[str, float] = {}
 PAST = ("ended", "ended_ms", "limited", "resume_at")
 
 
@@ -55,7 +54,7 @@ class Figures:
         costs = dict(zip(costly, told([rows.costs[at] for at in costly]), strict=True))
         for at in sorted([*alone, *costly]):  # in their order: sums of fractions depend on it
             if at in costs:
-                self.spending.add(costs[at].get("cost"), costs[at].get("sums", NONE))
+                self.spending.add(costs[at].get("cost"), costs[at].get("sums") or {})
             else:
                 self.take(rows.record(at))
         if ends:

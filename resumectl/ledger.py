@@ -95,7 +95,7 @@ class Ledger:
         self._counts[State.DONE] += well
         self._named_since += well
         begun, before = self._starts, 0
-        for at in [at for at, id in enumerate(ids) if id in apart] if apart else ():
+        for at in rows.about(apart):
             self._starts += types[before:at].count(STARTED)
             before = at + (types[at] == STARTED)
             (self._enter_starts if types[at] == STARTED else self._enter_ends)(rows.record(at))

@@ -47,13 +47,13 @@ class End(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """All fields but the type, the id and the attempt, in the order of the line."""
-        found: dict[str, Any] = orjson.loads(self.line(DONE))
+        found: dict[str, Any] = orjson.loads(self.line())
         del found["t"], found["c"]
         return found
 
-    def line(self, t: bytes) -> bytes:
-        """A line with these fields and a type, for the checksum of another."""
-        begin = b'{"t":"%b","rc":0,"ms":%b,' % (t, self.ms) if self.ms else b'{"t":"%b",' % t
+    def line(self) -> bytes:
+        """Its line without the id and the attempt, so that the checksum in it is of no use."""
+        begin = b'{"t":"done","rc":0,"ms":%b,' % self.ms if self.ms else b'{"t":"done",'
         kept = b'"out":%b,"err":%b,' % (self.out, self.err) if self.out else b""
         return begin + self.costs + kept + self.rest
 
@@ -104,6 +104,10 @@ class Rows(NamedTuple):
             pairs = Counter(zip(self.ids, self.types, strict=True)).items()
             found |= {id for (id, _), count in pairs if count > 1}
         return found
+
+    def about(self, ids: Collection[bytes]) -> list[int]:
+        """Which rows speak of these ids."""
+        return [at for at, id in enumerate(self.ids) if id in ids] if ids else []
 
     def end(self, at: int) -> End:
         return End(self.attempts[at], self.ms[at], self.costs[at], self.outs[at], self.errs[at], self.rests[at])
