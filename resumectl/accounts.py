@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
+from .columns import End, Rows, told
 from .ledger import State
-from .plain import COMPACT, STARTED, End, Rows, told
 from .records import Record
 from .spending import Spending
 from .standing import STATES
@@ -33,7 +33,7 @@ class Account:
         """The account of an item of which no more is to tell than one clean end."""
         account = cls()
         account._end = account._printed = end.line()
-        if end.rest.startswith(COMPACT):
+        if end.stands_for_many:
             account.spending.take(Record("done", rest=end.fields()))
         elif not end.ms:
             account._printed = b""  # a person's word
@@ -85,13 +85,21 @@ class Accounts:
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker."""
-        types, ids = rows.types, rows.ids
-        ends = {id: at for at, (t, id) in enumerate(zip(types, ids, strict=True)) if t != STARTED}
-        apart = {ids[at] for at in rows.unusual()} | (ends.keys() & self._accounts.keys()) | (ends.keys() & self._ends.keys())
-        apart |= rows.unended()
-        self._ends.update([(id, rows.end(at)) for id, at in ends.items() if id not in apart])
+        ended = [at for at, begun in enumerate(rows.begun) if not begun]
+        ends = dict(zip(map(rows.ids.__getitem__, ended), rows.taken(ended), strict=True))
+        apart = {rows.ids[at] for at in rows.unusual} | rows.unended
+        apart |= ends.keys() & self._accounts.keys()
+        apart |= ends.keys() & self._ends.keys()
+        for id in apart & ends.keys():
+            del ends[id]
+        self._ends |= ends
         for at in rows.about(apart):
             self.enter(rows.record(at))
+
+    def only(self, id: bytes) -> End | None:
+        """The one clean end of an item of which nothing else has ended, if it took time."""
+        end = self._ends.get(id)
+        return end if end is not None and end.ms else None
 
     def of(self, id: bytes) -> Account:
         """An item's account, an empty one if nothing of it has ended."""

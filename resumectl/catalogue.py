@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .columns import End, Rows
 from .ledger import Ledger, State
 from .outputs import Kept, kept
-from .plain import End, Rows
 from .records import Record
 
 
@@ -38,17 +38,16 @@ class Catalogue:
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker."""
-        unusual = rows.unusual()
-        ends = sorted({*rows.ends(unusual), *rows.compacted()})
-        self._entries.update([(rows.ids[at], rows.end(at)) for at in ends])
-        for at in rows.about({rows.ids[at] for at in unusual}):
+        ends = sorted([*rows.ends, *rows.compacted])
+        self._entries.update(zip(map(rows.ids.__getitem__, ends), rows.taken(ends), strict=True))
+        for at in rows.about({rows.ids[at] for at in rows.unusual}):
             self.enter(rows.record(at))
 
     def entry(self, id: bytes, state: State) -> Entry | None:
         """The entry of an item in this state; None if its last ended attempt came to something else."""
         entry = self._entries.get(id)
         if isinstance(entry, End):
-            entry = _entry("done", entry.attempt, entry.fields())
+            entry = _entry("done", int(entry.attempt), entry.fields())
         return entry if entry is not None and entry.t == state.name.lower() else None
 
     def batched(self, stream: str) -> bool:

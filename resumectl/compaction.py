@@ -13,7 +13,7 @@ from typing import Any
 from .accounts import Account, Accounts
 from .extent import Extent
 from .ledger import Ledger, State
-from .records import Record
+from .records import Record, encode, seal, stamp
 from .run import Run
 from .standing import STATES
 
@@ -29,20 +29,25 @@ def compact(run: Run, accounts: Accounts) -> Path:
     """
     for record in run.seal_open():
         accounts.enter(record)
-    return run.compact(lines(run.ledger, accounts, run.extent))
+    return run.compact(lines(run.ledger, accounts, run.extent, run.journal.text.seed))
 
 
-def lines(ledger: Ledger, accounts: Accounts, extent: Extent) -> Iterator[Record]:
-    """One record an item, in the order of their first mention, then the last run and its end."""
+def lines(ledger: Ledger, accounts: Accounts, extent: Extent, seed: int) -> Iterator[bytes]:
+    """One line an item, in the order of their first mention, then the last run and its end."""
+    at = stamp()
     for id in ledger.ids():
-        yield _item(id, ledger, accounts.of(id))
+        end = accounts.only(id)
+        if end is not None and ledger.untroubled(id, int(end.attempt)):
+            yield seal(b'{"t":"done","id":"%b","a":%b,%b' % (id, end.attempt, end.compacted()), seed)
+        else:
+            yield encode(_item(id, ledger, accounts.of(id)), seed, at)
     if ledger.run:
         known = ledger.list_total is not None
         listed = {"total": ledger.list_total, "new": ledger.unnamed if known else None}
         past = {"kept_end": extent.end, **ledger.figures.past()}
-        yield Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": past})
+        yield encode(Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": past}), seed, at)
     if ledger.end:
-        yield Record("end", (), (), {**ledger.end, "bad": 0, "by": "compact"})
+        yield encode(Record("end", (), (), {**ledger.end, "bad": 0, "by": "compact"}), seed, at)
 
 
 def _item(id: bytes, ledger: Ledger, account: Account) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from .plain import Rows
+from .columns import Rows
 from .records import Record
 
 
@@ -23,9 +23,9 @@ class Extent:
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker."""
-        for at in rows.unusual():
+        for at in rows.unusual:
             self.enter(rows.record(at))
         columns = [column for column in (rows.outs, rows.errs) if any(column)]
-        kept = [place for column in columns for place in column if len(place) > 1]
+        kept = [place for column in columns for place in column if place and len(place) > 1]
         places = orjson.loads(b"[" + b",".join(kept) + b"]")
         self.end = max([self.end, *[offset + length for offset, length, _ in places]])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from .plain import Rows, told
+from .columns import SILENT, Rows, told
 from .records import ENDS, Record
 from .spending import Spending
 
@@ -46,21 +46,23 @@ class Figures:
             if t == "done":
                 self._well(count, rest["ms"] * count)
 
-    def take_rows(self, rows: Rows, unusual: Sequence[int]) -> None:
+    def take_rows(self, rows: Rows) -> None:
         """Many records at once, as `take` does one by one."""
-        alone = [*unusual, *rows.compacted()]
-        ends = rows.ends(alone)
-        costly = [at for at in ends if rows.costs[at]]
+        ends, costly = rows.ends, [at for at in rows.ends if rows.costs[at]] if any(rows.costs) else []
         costs = dict(zip(costly, told([rows.costs[at] for at in costly]), strict=True))
-        for at in sorted([*alone, *costly]):  # in their order: sums of fractions depend on it
-            if at in costs:
-                self.spending.add(costs[at].get("cost"), costs[at].get("sums") or {})
+        sums = {at: summed for at in rows.compacted if (summed := rows.summed(at)) != SILENT}
+        compacted = dict(zip(sums, told([*sums.values()]), strict=True))
+        for at in sorted([*rows.unusual, *costly, *sums]):  # in their order: sums of fractions depend on it
+            if (spent := costs.get(at)) is not None:
+                self.spending.add(spent.get("cost"), spent.get("sums") or {})
+            elif at in compacted:
+                self.spending.take_all(compacted[at])
             else:
                 self.take(rows.record(at))
+        self.spending.unknown += len(ends) - len(costly) + len(rows.compacted) - len(sums)
         if ends:
             self.run_ended += len(ends)
-            self._well(len(ends), sum([int(rows.ms[at]) for at in ends]))
-            self.spending.unknown += len(ends) - len(costly)
+            self._well(len(ends), sum(rows.times))
 
     def _well(self, count: int, ms: int) -> None:
         self.ended += count

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import orjson
 
+from .columns import Rows
 from .disk import Disk
 from .lines import Text, fold, read
-from .outputs import Kept, Shelf, kept
+from .outputs import EMPTY, Kept, Shelf, kept
 from .place import Place
-from .plain import Rows
 from .records import Record
 from .words import shown
 
@@ -83,21 +83,20 @@ class _Streams:
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker."""
-        places = {at: (rows.outs[at], rows.errs[at]) for at in rows.ends(()) if rows.outs[at]}
-        told = orjson.loads(b"[" + b",".join([b"[%b,%b]" % pair for pair in places.values()]) + b"]")
-        clean = dict(zip(places, told, strict=True))
-        for at in sorted([*clean, *rows.unusual()]):
+        pairs = enumerate(zip(rows.outs, rows.errs, strict=True))
+        places = {at: b"[%b,%b]" % (out, err) for at, (out, err) in pairs if out and err}
+        clean = dict(zip(places, orjson.loads(b"[%b]" % b",".join(places.values())), strict=True))
+        for at in sorted({*clean, *rows.unusual}):
             if at in clean:
                 self._look(*map(kept, clean[at]))
             else:
                 self.enter(rows.record(at))
 
     def _look(self, out: Kept | None, err: Kept | None) -> None:
-        where = out, err
-        if where == self._before and any(one is not None and one.length for one in where):
+        if (out, err) == self._before and (out or EMPTY, err or EMPTY) != (EMPTY, EMPTY):
             return  # of the same batch
-        self._before = where
-        for name, one in zip(("stdout", "stderr"), where, strict=True):
+        self._before = out, err
+        for name, one in ("stdout", out), ("stderr", err):
             if one is None:
                 continue
             self.count, self.bytes = self.count + 1, self.bytes + one.length

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import orjson
@@ -200,8 +200,8 @@ class Journal:
         self._suspect = False
         self._unsynced.clear()
 
-    def replace(self, records: Iterable[Record], keep: Path) -> None:
-        """Put a file with the same header and these records in the place of the old one, which stays at `keep`.
+    def replace(self, lines: Iterable[bytes], keep: Path) -> None:
+        """Put a file with the same header and these lines in the place of the old one, which stays at `keep`.
 
         Raises OSError, JournalError 74; if the new file can't be written, the old one is in its place.
         """
@@ -210,7 +210,7 @@ class Journal:
         fd = self.disk.open(fresh, APPEND | os.O_TRUNC)
         text = Text(self.path, self.text.header, self.text.seed)
         try:
-            for part in self._anew(records, text):
+            for part in self._anew(lines, text):
                 write_all(self.disk, fd, part)
             self.disk.sync(fd)
             self.disk.link(self.path, keep)
@@ -225,15 +225,14 @@ class Journal:
         self.disk.sync_dir(self.path.parent)
 
     @staticmethod
-    def _anew(records: Iterable[Record], text: Text) -> Iterator[bytes]:
+    def _anew(lines: Iterable[bytes], text: Text) -> Iterator[bytes]:
         """The lines of a new file, some at a time; `text` counts them."""
         header = {name: value for name, value in text.header.items() if name != "c"}
-        lines, source, at = [seal(orjson.dumps(header)[:-1], 0)], iter(records), stamp()
-        while lines:
-            data = b"".join(lines)
-            text.lines, text.size = text.lines + len(lines), text.size + len(data)
+        source = chain([seal(orjson.dumps(header)[:-1], 0)], lines)
+        while part := list(islice(source, PART)):
+            data = b"".join(part)
+            text.lines, text.size = text.lines + len(part), text.size + len(data)
             yield data
-            lines = encode_all(islice(source, PART), text.seed, at)
 
     def look(self) -> None:
         """Notice another writer: a size that is not ours, or another file at the path."""

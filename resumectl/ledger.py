@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .columns import UNCHARGED, Rows
 from .figures import Figures
-from .plain import STARTED, UNCHARGED, Rows
 from .records import ALONE, Record
 from .standing import (
     ALL,
@@ -76,16 +76,21 @@ class Ledger:
         An id that all these lines start and end well, and no line before them knows, is
         folded with all others of that kind; what else there is, line by line.
         """
-        unusual = rows.unusual()
-        if any(rows.types[at] == UNCHARGED for at in unusual):  # a limit must know which starts stand before it
+        types, ids, words, same = rows.types, rows.ids, self._words, self._same
+        if any(types[at] == UNCHARGED for at in rows.unusual):  # a limit must know which starts stand before it
             for record in rows.records():
                 self.enter(record)
             return
-        self.figures.take_rows(rows, unusual)
-        types, ids, words, same = rows.types, rows.ids, self._words, self._same
-        apart = rows.unended() | {ids[at] for at in unusual}
-        done = {a: same.setdefault(word, word) for a in set(rows.attempts) for word in [done_again(UNTOLD, a)]}
-        fresh = dict(zip(ids, map(done.__getitem__, rows.attempts), strict=True))  # in the order of first mention
+        self.figures.take_rows(rows)
+        begun, first, before = rows.begun, self._starts, 0
+        apart = rows.unended | {ids[at] for at in rows.unusual}
+        if True in begun:
+            apart |= {ids[at] for at in rows.compacted}  # they end no start
+        done = {a: same.setdefault(word, word) for a in set(rows.attempts) for word in [done_again(UNTOLD, int(a))]}
+        if len(done) > 1:
+            fresh = dict(zip(ids, map(done.__getitem__, rows.attempts), strict=True))
+        else:
+            fresh = dict.fromkeys(rows.last, *done.values())
         apart |= fresh.keys() & words.keys()
         for id in apart:
             self._counts[State.NEW] += id not in words
@@ -94,16 +99,15 @@ class Ledger:
         well = len(fresh) - len(apart)
         self._counts[State.DONE] += well
         self._named_since += well
-        begun, before = self._starts, 0
         for at in rows.about(apart):
-            self._starts += types[before:at].count(STARTED)
-            before = at + (types[at] == STARTED)
-            (self._enter_starts if types[at] == STARTED else self._enter_ends)(rows.record(at))
-        self._starts += types[before:].count(STARTED)
-        backwards = range(len(ids) - 1, -1, -1) if STARTED in types else ()
-        latest = next((at for at in backwards if types[at] == STARTED and ids[at] not in apart), None)
-        if latest is not None:
-            self._passed = max(self._passed, begun + types[: latest + 1].count(STARTED))
+            self._starts += begun[before:at].count(True)
+            before = at + begun[at]
+            (self._enter_starts if begun[at] else self._enter_ends)(rows.record(at))
+        self._starts += begun[before:].count(True)
+        if True in begun:
+            latest = next((at for at in reversed(range(len(ids))) if begun[at] and ids[at] not in apart), None)
+            if latest is not None:
+                self._passed = max(self._passed, first + begun[: latest + 1].count(True))
 
     def _enter_run(self, record: Record) -> None:
         if record.t == "run":
@@ -211,6 +215,10 @@ class Ledger:
             else:
                 rest.append(at)
         return rest
+
+    def untroubled(self, id: bytes, attempt: int) -> bool:
+        """Whether no more is to tell of an id than that it was done at this attempt."""
+        return self._words.get(id, 0) | LISTED == done_again(LISTED, attempt)
 
     def standing(self, id: bytes) -> Standing:
         """What is known of an id; state NEW for one never heard of."""

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 import orjson
 
+from .columns import Rows
 from .disk import READ, Disk
-from .plain import Rows, all_intact, runs
+from .plain import all_intact, runs
 from .records import TAIL, Decoder, Only, Record, intact
 
 VERSION = 1
@@ -131,7 +132,7 @@ def read(
     text, decoder = text if text is not None else Text(path), Decoder()
     with _opened(path, disk or Disk(), fd) as (disk, fd):
         for byte, chunk in _chunks(disk, fd, text):
-            if only is None or not text.lines or not chunk.endswith(b"\n") or not all_intact(chunk[:-1].split(b"\n"), text.seed):
+            if only is None or not text.lines or not chunk.endswith(b"\n") or not all_intact(chunk, text.seed):
                 yield from decoded(text, split(byte, chunk), decoder, only)
             else:
                 yield from _picked(text, decoder, byte, chunk, only)

@@ -137,7 +137,7 @@ EMPTY = Kept()
 def kept(field: Any) -> Kept | None:
     """A journal's `out` or `err` field read back; None when nothing was kept."""
     if field is None or field == 0:
-        return None if field is None else Kept()
+        return None if field is None else EMPTY
     return Kept(*field)
 
 
@@ -241,6 +241,7 @@ class Shelf:
             self._fd = os.open(path, READ)
         except FileNotFoundError:
             self._fd = os.open(os.devnull, READ)
+        self._ahead, self._begin = b"", 0  # bytes that were read already, and where they begin
 
     def get(self, where: Kept | None) -> Span | None:
         """The kept bytes, or None if nothing was kept or its bytes are no longer what they were."""
@@ -248,8 +249,16 @@ class Shelf:
         return span if span is not None and span.intact() else None
 
     def holds(self, where: Kept) -> bool:
-        """Whether these bytes are still what they were."""
-        return Span(self._fd, where).intact()
+        """Whether these bytes are still what they were; quick where they are asked for in the order of the file."""
+        offset, length, crc = where
+        if length > PIECE:
+            return Span(self._fd, where).intact()
+        end = self._begin + len(self._ahead)
+        if not self._begin <= offset <= offset + length <= end:
+            self._ahead = os.pread(self._fd, PIECE if 0 <= offset - end < PIECE else length, offset)
+            self._begin = offset
+        data = self._ahead[offset - self._begin : offset - self._begin + length]
+        return len(data) == length and f"{zlib.crc32(data):08x}" == crc
 
     def close(self) -> None:
         os.close(self._fd)

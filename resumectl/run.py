@@ -189,13 +189,13 @@ class Run:
         self.ledger, self.extent, self.number = Ledger(), Extent(), 0
         return [kept, *self._archive_others(kept.name.removeprefix(self.place.journal.name))]
 
-    def compact(self, records: Iterable[Record]) -> Path:
-        """Put these records, which say the same in fewer lines, in the place of all; return where the old file is now.
+    def compact(self, lines: Iterable[bytes]) -> Path:
+        """Put these lines, which say the same as all that are there, in their place; return where the old file is now.
 
         What they name of `NAME.out` stays where it is.
         """
         kept = self._backup()
-        self._guard(lambda: self.journal.replace(records, kept))
+        self._guard(lambda: self.journal.replace(lines, kept))
         return kept
 
     def _backup(self) -> Path:

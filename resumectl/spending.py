@@ -34,11 +34,11 @@ class Spending:
         something too."""
         rest = record.rest
         if rest.get("by") == "compact":
-            self._take_all(rest)
+            self.take_all(rest)
         elif ("ms" in rest or record.t == "cut_off") and rest.get("why") not in ("stop", "released"):
             self.add(rest.get("cost"), rest.get("sums") or {}, times)
 
-    def _take_all(self, rest: Mapping[str, Any]) -> None:
+    def take_all(self, rest: Mapping[str, Any]) -> None:
         """All attempts of an item, as `fields` gave them to compact."""
         self.known += rest.get("cost", 0.0)
         self.reported += rest.get("costs", int("cost" in rest))

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from .columns import AT, Rows
 from .ledger import Ledger, State
 from .outputs import Kept, kept
-from .plain import AT, Rows
 from .records import Record
 
 SLOWEST = 10
@@ -60,12 +60,12 @@ class Survey:
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker."""
-        unusual = rows.unusual()
-        for at in unusual:
+        for at in rows.unusual:
             self.enter(rows.record(at))
-        if not (ends := rows.ends(unusual)):
+        ends = sorted([*rows.ends, *[at for at in rows.compacted if rows.ms[at]]])
+        if not ends:
             return
-        times = [int(rows.ms[at]) for at in ends]
+        times = [int(rows.ms[at] or 0) for at in ends]
         for bits, count in Counter(map(int.bit_length, times)).items():
             self.durations[min(bits, 63)] += count
         slow = [(ms, rows.ids[at]) for at, ms in zip(ends, times, strict=True) if ms >= self._least[0]]

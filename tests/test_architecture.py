@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "resumectl"
 FLOORS = {
-    0: {"disk", "plain", "records", "lines", "follow", "tail", "foreign", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
+    0: {"disk", "columns", "plain", "records", "lines", "follow", "tail", "foreign", "journal", "fence", "items", "stream", "place", "program", "shell", "words", "address"},
     1: {"spending", "standing", "figures", "extent", "ledger", "accounts", "outputs", "evidence", "when", "resets", "verdict", "template", "presets", "cells"},
     2: {"failures", "catalogue", "survey", "files", "job", "tally", "throttle", "policy", "pacing", "ends", "papers", "admission", "run", "compaction", "loop", "interrupts", "feed"},
     3: {"child", "command", "crew", "warden"},
@@ -22,7 +22,7 @@ LIBRARIES = {
     "portalocker": {"disk"},
     "distributed": {"claims", "worker", "dask", "joining", "cli"},
     "sqlalchemy": {"database"},
-    "orjson": {"accounts", "extent", "plain", "inspection", "batches", "place", "events", "foreign", "papers", "records", "lines", "follow", "journal", "run", "items", "evidence", "when", "template", "cli"},
+    "orjson": {"accounts", "columns", "extent", "plain", "inspection", "batches", "place", "events", "foreign", "papers", "records", "lines", "follow", "journal", "run", "items", "evidence", "when", "template", "cli"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)

@@ -53,6 +53,9 @@ def export(
 
 
 def _row(id: bytes, snapshot: Snapshot, accounts: Accounts) -> list[Any]:
+    only = accounts.only(id)
+    if only is not None and not only.stands_for_many and snapshot.ledger.untroubled(id, int(only.attempt)):
+        return [id, "done", int(only.attempt), 0, 0, only.at, None, 0, int(only.ms or 0), only.cost]
     standing, account = snapshot.ledger.standing(id), accounts.of(id)
     state = snapshot.state_of(id)
     end = {} if standing.open else account.fields(standing.state)
