@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from .files import Claims
@@ -14,6 +16,7 @@ from .records import Record
 from .tally import Tally
 
 T = TypeVar("T")
+LOT = 1000  # items that are looked at together
 NAMED = 10  # how many cut-off items are announced by id
 
 
@@ -84,7 +87,7 @@ class Admission(Generic[T]):
             return self._duplicate(item)
         if self.claims is not None:
             self._claim(self.claims, item)
-        self.tally.admit(state, named=named)
+        self.tally.admit(state, 1, named=named)
         if state is State.DONE:
             if self.witness is not None:
                 self.witness.resumed(item)
@@ -93,18 +96,26 @@ class Admission(Generic[T]):
             return self._start(item)
         self._known(item, state, self.ledger.standing(item.id))
 
+    def take_all(self, items: Iterable[Item[T]]) -> None:
+        """Decide about some items, as `take` does: by the lot those of which nothing is known."""
+        source, fresh = iter(items), self.hasty and self.rules.failed is not Failed.ONLY
+        while lot := list(islice(source, LOT)):
+            if fresh and self.ledger.enlist_unheard([item.id for item in lot]):
+                self.tally.admit(State.NEW, len(lot), named=False)
+                self.pacing.add(*lot)
+                continue
+            for item in lot:
+                self.take(item)
+
     @property
     def hasty(self) -> bool:
-        """Whether items that are done may be counted by the lot: nobody looks at each of them."""
+        """Whether items that are done may be taken by the lot: nobody looks at each of them."""
         return self.witness is None and self.claims is None
 
     def sift(self, ids: list[bytes]) -> list[int]:
         """Count those of some ids that are done and met for the first time; the places of the others."""
         rest = self.ledger.sift(ids)
-        done = len(ids) - len(rest)
-        self.tally.listed += done
-        self.tally.resumed += done
-        self.tally.states[State.DONE] += done
+        self.tally.admit(State.DONE, len(ids) - len(rest), named=True)
         return rest
 
     def _duplicate(self, item: Item[T]) -> None:

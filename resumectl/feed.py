@@ -46,8 +46,7 @@ class Pull(Generic[T]):
 
     def all(self) -> None:
         """Take the whole list at once, before the run has begun."""
-        for item in self._items:
-            self._admission.take(item)
+        self._admission.take_all(self._items)
         self._admission.pacing.close()
         self._admission.tally.total = self._admission.tally.listed
 
@@ -109,8 +108,7 @@ class Feed(Generic[T]):
 
     def _admit(self, chunk: Chunk) -> str:
         try:
-            for item in chunk.items:
-                self._admission.take(item)
+            self._admission.take_all(chunk.items)
         except BadEntry as error:
             return str(error)
         return ""

@@ -20,7 +20,7 @@ class _Queue(Pacing[Any]):
 
     place = ""
 
-    def add(self, item: Item[Any]) -> None:
+    def add(self, *items: Item[Any]) -> None:
         self.place = "in its place in the list"
 
     def defer(self, item: Item[Any], attempts: int, *, limited: bool = False, cries: bool = False) -> None:

@@ -5,7 +5,8 @@ Each id holds one integer, its word (see `standing`); equal words are one object
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from .columns import UNCHARGED, Rows
@@ -125,24 +126,40 @@ class Ledger:
             self.list_total, self._list_new = fields["total"], fields.get("new") or 0
 
     def _enter_starts(self, record: Record) -> None:
-        words, opened, run = self._words, self._open, self.run.get("run", 0)
-        batch, name = record.rest.get("uuid"), record.rest.get("att")
+        opened, run, rest = self._open, self.run.get("run", 0), record.rest
+        batch, name = rest.get("uuid"), rest.get("att")
         for order, (id, attempt) in enumerate(zip(record.ids, record.attempts, strict=True), self._starts + 1):
-            word = words.get(id, 0)
-            self._named_since += not word & NAMED
             opened[id] = Start(attempt, run, order, batch, name)
-            self._put(id, started(word | NAMED, attempt))
-            self.lost.pop(id, None)
         self._starts += len(record.ids)
+        if self.lost:
+            for id in record.ids:
+                self.lost.pop(id, None)
+        self._put_all(record.ids, record.attempts, started)
 
     def _enter_done(self, record: Record) -> None:
-        words, opened = self._words, self._open
-        for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
-            word, start = words.get(id, 0), opened.pop(id, None)
-            self._named_since += not word & NAMED
+        opened = self._open
+        for id in record.ids:
+            start = opened.pop(id, None)
             if start is not None and start.order > self._passed:
                 self._passed = start.order
-            self._put(id, done_again(word, attempt))
+        self._put_all(record.ids, record.attempts or repeat(0), done_again)
+
+    def _put_all(self, ids: Sequence[bytes], attempts: Iterable[int], fold: Callable[[int, int], int]) -> None:
+        """Give ids the words that `fold` makes of their old ones and their attempts; many are alike."""
+        words, counts = self._words, self._counts
+        before = number = word = -1  # of the id before this one, which is nearly always like it
+        for id, attempt in zip(ids, attempts, strict=False):
+            old = words.get(id)
+            if old is None:
+                old = 0
+            else:
+                counts[old & STATE] -= 1
+            if old != before or attempt != number:
+                before, number, word = old, attempt, fold(old | NAMED, attempt)
+                word = self._same.setdefault(word, word)
+            self._named_since += not old & NAMED
+            counts[word & STATE] += 1
+            words[id] = word
 
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         t, rest = record.t, record.rest
@@ -201,6 +218,15 @@ class Ledger:
         self._put(id, word | LISTED)
         return ALL[word & STATE]
 
+    def enlist_unheard(self, ids: Sequence[bytes]) -> bool:
+        """Enlist many ids of which nothing is known, if they all are such; else none."""
+        words = dict.fromkeys(ids, self._same.setdefault(LISTED, LISTED))
+        if len(words) < len(ids) or words.keys() & self._words.keys():
+            return False
+        self._words |= words
+        self._counts[State.NEW] += len(ids)
+        return True
+
     def sift(self, ids: Sequence[bytes]) -> list[int]:
         """Enlist many ids at once; where those stand in `ids` that are not simply done and met for the first time."""
         words, same, rest = self._words, self._same.setdefault, list[int]()
@@ -226,6 +252,9 @@ class Ledger:
 
     def state(self, id: bytes) -> State:
         return ALL[self._words.get(id, 0) & STATE]
+
+    def states(self, ids: Iterable[bytes]) -> list[State]:
+        return [ALL[self._words.get(id, 0) & STATE] for id in ids]
 
     def attempts(self, id: bytes) -> int:
         """The number of the id's last attempt, 0 if it never started."""

@@ -121,7 +121,7 @@ class Loop(Generic[T]):
     def _start(self, job: Job[T], now: Moment) -> None:
         """Its `started` is durable."""
         if not job.check:
-            self.tally.start(job.ids, map(self.run.ledger.state, job.ids), now.mono)
+            self.tally.start(job.ids, self.run.ledger.states(job.ids), now.mono)
             self.run.ledger.enter(job.started())
         self.crew.start(job)
 

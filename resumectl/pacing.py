@@ -36,9 +36,8 @@ class Pacing(Generic[T]):
     ) -> None:
         """`rng` is where jitter comes from."""
         self.policy, self.slots = policy, slots
-        self.throttle = Throttle(
-            policy.rhythm, slots, rng or random.Random(), probe=before is not None and before.limited
-        )
+        probe = before is not None and before.limited
+        self.throttle = Throttle(policy.rhythm, slots, rng or random.Random(), probe=probe)
         self.spending = Spending()
         self.stop: str | None = None
         self.text = ""  # why it stopped, for a person
@@ -61,9 +60,9 @@ class Pacing(Generic[T]):
         self._ended, self._seconds = 0, 0.0
         self._failures = Failures(policy.max_failures, policy.max_consecutive_failures)
 
-    def add(self, item: Item[T]) -> None:
+    def add(self, *items: Item[T]) -> None:
         """Behind the items that stand in list order."""
-        self._first.append(item)
+        self._first += items
 
     def resize(self, slots: int) -> None:
         """So many may run at once from now on; what runs beyond that ends."""
@@ -133,6 +132,8 @@ class Pacing(Generic[T]):
         most = min(policy.batch, policy.max_items - self._started) if policy.max_items else policy.batch
         if first.id in alone:
             return
+        if not (alone or weigh or self._retries) and len(self._first) >= most - 1:
+            return (yield from [self._first.popleft() for _ in range(1, most)])
         room = self.room - weigh(first) if weigh else 0
         for _ in range(1, most):
             item = self._peek(now)

@@ -112,13 +112,14 @@ def encode_all(records: Iterable[Record], seed: int, at: str) -> list[bytes]:
     return lines
 
 
-def _alike(record: Record, seed: int, at: str) -> Iterator[bytes]:
+def _alike(record: Record, seed: int, at: str) -> list[bytes]:
     """What the lines have in common is put into JSON once."""
     t, ids, attempts, rest = record
-    common = orjson.dumps({**rest, "at": rest.get("at", at)})[1:-1]
-    for id, attempt in zip(ids, attempts, strict=True):
-        name = orjson.dumps(pack(id) if len(id) <= LONG else _id_value(id, record))
-        yield seal(b'{"t":"%s","id":%s,"a":%d,%s' % (t.encode(), name, attempt, common), seed)
+    begin, common = b'{"t":"%b","id":' % t.encode(), orjson.dumps({**rest, "at": rest.get("at", at)})[1:-1]
+    names = [orjson.dumps(pack(id) if len(id) <= LONG else _id_value(id, record)) for id in ids]
+    pairs = zip(names, attempts, strict=True)
+    bodies = [b'%b%b,"a":%d,%b' % (begin, name, attempt, common) for name, attempt in pairs]
+    return [body + SEAL % zlib.crc32(body, seed) + b"\n" for body in bodies]
 
 
 def _id_value(id: bytes, record: Record) -> Any:

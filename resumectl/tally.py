@@ -32,12 +32,14 @@ class Tally:
     spending: Spending = field(default_factory=Spending)  # of this run's attempts
     began: float = field(default_factory=time.monotonic)
 
-    def admit(self, state: State, *, named: bool) -> None:
-        """Count an id of the list, in the state that it came with."""
-        self.listed += 1
-        self.states[state] += 1
-        self.resumed += state is State.DONE
-        self.new += not named
+    def admit(self, state: State, count: int, *, named: bool) -> None:
+        """Count so many ids of the list, in the state that they came with."""
+        self.listed += count
+        self.states[state] += count
+        if state is State.DONE:
+            self.resumed += count
+        if not named:
+            self.new += count
 
     def move(self, old: State, new: State) -> None:
         """An id of the list went from one state to another."""

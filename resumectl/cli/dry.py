@@ -56,8 +56,7 @@ def describe(
     pacing: Pacing[Any] = Pacing(*unpaced)  # all that would run, one probe or a rate notwithstanding
     admission: Admission[Any] = Admission(rules, ledger, pacing, Tally())
     try:
-        for item in source.listing(format):
-            admission.take(item)
+        admission.take_all(source.listing(format))
     except BadEntry as error:
         raise Refusal(f"{source.label}: {error}; nothing was run") from None
     pacing.close()

@@ -50,8 +50,7 @@ def take_all(held: Run, source: Source, format: Format, admission: Admission[Any
         source, format, keep=held.keep_list if copied else None, sift=admission.sift if admission.hasty else None
     )
     try:
-        for item in listing:
-            admission.take(item)
+        admission.take_all(listing)
     except BadEntry as error:
         raise Refusal(f"{source.label}: {error}; nothing was run") from None
     tally = admission.tally
