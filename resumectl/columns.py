@@ -108,10 +108,10 @@ class Rows:
         return [at for at in found if rests[at].startswith(b'"at":', -BARE)]
 
     @cached_property
-    def unusual(self) -> list[int]:
-        """Which rows are neither starts, nor clean ends, compacted or not."""
+    def unusual(self) -> dict[int, Record]:
+        """The rows that are neither starts, nor clean ends, compacted or not."""
         compacted = set(self.compacted)
-        return [at for at in self._telling if at not in compacted]
+        return {at: self._record(at) for at in self._telling if at not in compacted}
 
     @cached_property
     def ends(self) -> list[int]:
@@ -158,8 +158,14 @@ class Rows:
 
     def record(self, at: int) -> Record:
         """A row as the record that it is (a batch's start: as one of this item alone)."""
+        return self.unusual.get(at) or self._record(at)
+
+    def _record(self, at: int) -> Record:
         attempt, rest = self.attempts[at], self.rests[at]
-        fields = End(attempt, self.ms[at], self.costs[at], self.outs[at], self.errs[at], rest).fields()
+        if self.begun[at] and len(rest) == BARE and rest.startswith(b'"at":"'):
+            fields: dict[str, Any] = {"at": rest[AT].decode()}
+        else:
+            fields = End(attempt, self.ms[at], self.costs[at], self.outs[at], self.errs[at], rest).fields()
         return Record(self.types[at].decode(), (self.ids[at],), (int(attempt),), fields)
 
     def records(self) -> Iterator[Record]:

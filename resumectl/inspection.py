@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
 from .columns import Rows
 from .disk import Disk
 from .lines import Text, fold, read
-from .outputs import EMPTY, Kept, Shelf, kept
+from .outputs import Kept, Shelf, kept
 from .place import Place
 from .records import Record
 from .words import shown
@@ -41,9 +42,9 @@ class Inspection:
         """
         shelf = Shelf(self.place.out)
         try:
-            self.kept = _Streams(shelf)
+            self.kept = Streams(shelf)
             fold(self.place.journal, [self.kept], Disk(), text=self.text)
-            if self.kept.lost:
+            if not self.kept.whole:
                 yield from self._lost(shelf)
         finally:
             shelf.close()
@@ -52,7 +53,7 @@ class Inspection:
 
     def _lost(self, shelf: Shelf) -> Iterator[Fault]:
         """Read once more, line by line, for the lines that name what is lost."""
-        text, streams = Text(self.place.journal), _Streams(shelf)
+        text, streams = Text(self.place.journal), Streams(shelf)
         for record in read(self.place.journal, text=text):
             streams.enter(record)
             for name, one in streams.lost:
@@ -68,37 +69,43 @@ class Inspection:
         return f"{self.text.lines} lines{stumps}, {self.kept.count} kept streams of {self.kept.bytes} bytes"
 
 
-class _Streams:
+class Streams:
     """Takes in records and looks at each kept stream that they name, a batch's once."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.count = self.bytes = 0
-        self.lost: list[tuple[str, Kept]] = []
+        self.whole = True  # nothing is lost
+        self.lost: list[tuple[str, Kept]] = []  # what is, of what came by `enter`
         self._shelf = shelf
-        self._before: tuple[Kept | None, Kept | None] = (None, None)
+        self._before: list[Any] = []
 
     def enter(self, record: Record) -> None:
-        if "out" in record.rest or "err" in record.rest:
-            self._look(kept(record.rest.get("out")), kept(record.rest.get("err")))
+        for pair in self._fresh(_pairs(record)):
+            streams = [(name, one) for name, one in zip(("stdout", "stderr"), map(kept, pair), strict=True) if one]
+            self.lost += [(name, one) for name, one in streams if one.length and not self._shelf.holds(one)]
+            self.whole = self.whole and not self.lost
 
     def enter_rows(self, rows: Rows) -> None:
-        """Take plain lines in: the same as `enter` for each, several times quicker."""
+        """Take plain lines in: the same as `enter` for each, several times quicker; what is lost is not named."""
         pairs = enumerate(zip(rows.outs, rows.errs, strict=True))
         places = {at: b"[%b,%b]" % (out, err) for at, (out, err) in pairs if out and err}
-        clean = dict(zip(places, orjson.loads(b"[%b]" % b",".join(places.values())), strict=True))
-        for at in sorted({*clean, *rows.unusual}):
-            if at in clean:
-                self._look(*map(kept, clean[at]))
-            else:
-                self.enter(rows.record(at))
+        told = dict(zip(places, orjson.loads(b"[%b]" % b",".join(places.values())), strict=True))
+        told |= {at: pair for at, record in rows.unusual.items() if at not in told for pair in _pairs(record)}
+        fresh = self._fresh([told[at] for at in sorted(told)])
+        named = [Kept(*one) for pair in fresh for one in pair if one]
+        self.whole = self.whole and (not named or self._shelf.hold_all(named))
 
-    def _look(self, out: Kept | None, err: Kept | None) -> None:
-        if (out, err) == self._before and (out or EMPTY, err or EMPTY) != (EMPTY, EMPTY):
-            return  # of the same batch
-        self._before = out, err
-        for name, one in ("stdout", out), ("stderr", err):
-            if one is None:
-                continue
-            self.count, self.bytes = self.count + 1, self.bytes + one.length
-            if one.length and not self._shelf.holds(one):
-                self.lost.append((name, one))
+    def _fresh(self, pairs: Sequence[list[Any]]) -> list[list[Any]]:
+        """Count what some lines name as their `out` and `err`, but those that name what the line before did: of its batch."""
+        fresh = [pair for pair, before in zip(pairs, [self._before, *pairs], strict=False) if pair != before or not any(pair)]
+        self._before = pairs[-1] if pairs else self._before
+        streams = [one for pair in fresh for one in pair if one is not None]
+        self.count += len(streams)
+        self.bytes += sum([one[1] for one in streams if one])
+        return fresh
+
+
+def _pairs(record: Record) -> list[list[Any]]:
+    """The `out` and `err` of a record, if it has one of them."""
+    pair = [record.rest.get("out"), record.rest.get("err")]
+    return [] if pair == [None, None] else [pair]

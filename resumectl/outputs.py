@@ -21,6 +21,7 @@ from .disk import READ, Disk, write_all
 
 SHORT = 1 << 14  # bytes: unprinted streams up to this size may live in memory
 PIECE = 1 << 20  # bytes copied at a time, so that a flood never lives in memory
+MANY = 1 << 24  # bytes of several streams that are looked at together
 # Kernels and file systems without O_TMPFILE say so in different ways.
 _UNSUPPORTED = {errno.EISDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT}
 
@@ -241,7 +242,6 @@ class Shelf:
             self._fd = os.open(path, READ)
         except FileNotFoundError:
             self._fd = os.open(os.devnull, READ)
-        self._ahead, self._begin = b"", 0  # bytes that were read already, and where they begin
 
     def get(self, where: Kept | None) -> Span | None:
         """The kept bytes, or None if nothing was kept or its bytes are no longer what they were."""
@@ -249,16 +249,17 @@ class Shelf:
         return span if span is not None and span.intact() else None
 
     def holds(self, where: Kept) -> bool:
-        """Whether these bytes are still what they were; quick where they are asked for in the order of the file."""
-        offset, length, crc = where
-        if length > PIECE:
-            return Span(self._fd, where).intact()
-        end = self._begin + len(self._ahead)
-        if not self._begin <= offset <= offset + length <= end:
-            self._ahead = os.pread(self._fd, PIECE if 0 <= offset - end < PIECE else length, offset)
-            self._begin = offset
-        data = self._ahead[offset - self._begin : offset - self._begin + length]
-        return len(data) == length and f"{zlib.crc32(data):08x}" == crc
+        """Whether these bytes are still what they were."""
+        return Span(self._fd, where).intact()
+
+    def hold_all(self, places: Sequence[Kept]) -> bool:
+        """The same of several at once; where they lie close together, they are read together."""
+        begin, end = min([where.offset for where in places]), max([where.offset + where.length for where in places])
+        if end - begin > MANY:
+            return all(map(self.holds, places))
+        data = os.pread(self._fd, end - begin, begin)
+        sums = [zlib.crc32(data[offset - begin : offset - begin + length]) for offset, length, _ in places]
+        return len(data) == end - begin and [f"{crc:08x}" for crc in sums] == [where.crc for where in places]
 
     def close(self) -> None:
         os.close(self._fd)

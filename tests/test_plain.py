@@ -14,8 +14,10 @@ from resumectl.accounts import Accounts
 from resumectl.catalogue import Catalogue
 from resumectl.disk import Disk
 from resumectl.extent import Extent
+from resumectl.inspection import Streams
 from resumectl.ledger import Ledger, State
 from resumectl.lines import Fold, Text, fold, read
+from resumectl.outputs import Shelf
 from resumectl.records import Record, encode, seal
 from resumectl.survey import Survey
 
@@ -96,8 +98,8 @@ def untimed(line: bytes) -> dict[str, Any]:
 def added_up(path: Path, *, quick: bool, all_at_once: bool = False) -> tuple[Any, Text]:
     """All that the folds say of a journal, and what its lines are like."""
     ledger, survey, catalogue, accounts, text = Ledger(), Survey(), Catalogue(), Accounts(), Text(path)
-    extent = Extent()
-    folds: list[Fold] = [ledger, survey, catalogue, accounts, extent]
+    extent, streams = Extent(), Streams(Shelf(path.with_name("none")))
+    folds: list[Fold] = [ledger, survey, catalogue, accounts, extent, streams]
     if quick:
         fold(path, folds, Small(all_at_once=all_at_once), text=text)
     else:
@@ -108,7 +110,7 @@ def added_up(path: Path, *, quick: bool, all_at_once: bool = False) -> tuple[Any
     fields = [(id, accounts.of(id).fields(ledger.state(id)), accounts.of(id).spending) for id in ledger.ids()]
     compacted = [untimed(line) for line in compaction.lines(ledger, accounts, extent, 0)]
     surveyed = survey.durations, survey.slowest(), survey.throughput(72), [*survey.groups(ledger)]
-    return (facts(ledger), entries, fields, compacted, surveyed, extent.end), text
+    return (facts(ledger), entries, fields, compacted, surveyed, extent.end, (streams.count, streams.bytes, streams.whole)), text
 
 
 @settings(max_examples=300, deadline=None)

@@ -27,6 +27,7 @@ def compact(argument: JobArgument = None, job: JobOption = None, journal: Journa
             raise Refusal(f"{run.place.journal} is empty; there is nothing to compact")
         refuse_beside_orphans(run)
         before = run.journal.text.lines
+        tell(f"{run.place.journal}: read {before} lines; writing one an item")
         kept = compact_run(run, accounts)
         tell(f"compacted {run.place.journal}: {before} lines to {run.journal.text.lines}")
     finally:
