@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -98,14 +98,24 @@ class Admission(Generic[T]):
 
     def take_all(self, items: Iterable[Item[T]]) -> None:
         """Decide about some items, as `take` does: by the lot those of which nothing is known."""
-        source, fresh = iter(items), self.hasty and self.rules.failed is not Failed.ONLY
-        while lot := list(islice(source, LOT)):
-            if fresh and self.ledger.enlist_unheard([item.id for item in lot]):
-                self.tally.admit(State.NEW, len(lot), named=False)
-                self.pacing.add(*lot)
-                continue
-            for item in lot:
-                self.take(item)
+        source, lot = iter(items), list[Item[T]]()
+        while True:
+            try:
+                lot += islice(source, LOT)
+            finally:  # what stands before a bad record comes first, and its own fault too
+                self._take_lot(lot)
+            if not lot:
+                return
+            lot = []
+
+    def _take_lot(self, lot: Sequence[Item[T]]) -> None:
+        fresh = self.hasty and self.rules.failed is not Failed.ONLY
+        if fresh and self.ledger.enlist_unheard([item.id for item in lot]):
+            self.tally.admit(State.NEW, len(lot), named=False)
+            self.pacing.add(*lot)
+            return
+        for item in lot:
+            self.take(item)
 
     @property
     def hasty(self) -> bool:

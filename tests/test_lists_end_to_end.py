@@ -133,6 +133,16 @@ def test_a_repeated_id_runs_once_or_is_refused(scratch: Scratch) -> None:
     assert scratch.effects() == ["a", "b"]
 
 
+def test_of_two_faults_in_a_list_the_first_is_named(scratch: Scratch) -> None:
+    """However many entries are read at a time."""
+    scratch.write("l", '{"id":"a"}\n{"id":"a"}\nno record\n')
+    records = ("--format", "jsonl", "--key", "id", "-a", "l")
+    for more in ["--duplicates", "fail"], ["--duplicates", "fail", "--dry-run"]:
+        refused = scratch.run("run", *records, *more, "true")
+        assert refused.code == 2 and "entry 2 of the list repeats an id" in refused.err
+    assert "line 3" in scratch.run("run", *records, "true").err
+
+
 def test_a_dry_run_says_what_would_run_and_touches_nothing(scratch: Scratch) -> None:
     """It works beside a run, takes no lock, prints argv quoted for a shell."""
     scratch.items("a", "it's", "c", "d", "e")
