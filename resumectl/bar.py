@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from .ledger import State
@@ -54,10 +53,8 @@ class Bar:
             self._live.refresh()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table = Table.grid(padding=(0, 1))
         width = max(10, min(40, options.max_width // 3))
-        table.add_row(self._shades(width, options.ascii_only), Text(self._counts(), no_wrap=True, overflow="ellipsis"))
-        yield table
+        yield Text.assemble(self._shades(width, options.ascii_only), " ", self._counts(), no_wrap=True, overflow="ellipsis")
         for line in (self._longest(), self._notice()):
             if line:
                 yield Text(line, style="dim", no_wrap=True, overflow="ellipsis")

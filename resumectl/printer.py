@@ -19,7 +19,8 @@ from .outputs import Stream
 from .report import ended_lines
 from .words import clock, duration, shown
 
-REPAINT = 0.1  # seconds between two repaints
+REPAINT = 0.2  # seconds between two repaints
+GATHER = 0.05  # seconds for which output is gathered, so that the picture is not moved for each item
 PLAIN = 30.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -143,14 +144,14 @@ class Printer:
         self._show("stop")
 
     def _take(self) -> list[Any]:
-        """What has come: at once, or gathered over a repaint when there is a picture."""
+        """What has come: at once, or gathered for a moment when there is a picture."""
         patience = REPAINT if self.picture else (PLAIN / 30 if self._progress else None)
         try:
             tasks = [self._tasks.get(timeout=patience)]
         except Empty:
             return []
         if self.picture:
-            time.sleep(REPAINT / 2)
+            time.sleep(GATHER)
         while tasks[-1] is not None:
             try:
                 tasks.append(self._tasks.get_nowait())
