@@ -20,7 +20,7 @@ from .report import ended_lines
 from .words import clock, duration, shown
 
 REPAINT = 0.2  # seconds between two repaints
-GATHER = 0.05  # seconds for which output is gathered, so that the picture is not moved for each item
+MOMENT = 0.05  # seconds for which output is gathered, so that the picture is not moved for each item, or a full pipe left alone
 PLAIN = 30.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -151,7 +151,7 @@ class Printer:
         except Empty:
             return []
         if self.picture:
-            time.sleep(GATHER)
+            time.sleep(MOMENT)
         while tasks[-1] is not None:
             try:
                 tasks.append(self._tasks.get_nowait())
@@ -192,7 +192,7 @@ class Printer:
             try:
                 view = view[os.write(fd, view) :]
             except BlockingIOError:
-                time.sleep(REPAINT)
+                time.sleep(MOMENT)
             except OSError as error:
                 self._deaf[fd] = True
                 if fd == 1 and error.errno not in (errno.EIO, errno.EBADF):
