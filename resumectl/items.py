@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 Fields = Mapping[str, object]
+Sift = Callable[[list[bytes]], Iterable[int]]  # says of some ids which are worth an Item, by their places
 Found = tuple[bytes, Fields] | None  # None: an empty entry, to be counted
 
 BOM = b"\xef\xbb\xbf"
@@ -83,8 +84,8 @@ class Reader:
     it (this call does, if there is no item before it). Items and error are the same for every cut into chunks.
     """
 
-    def __init__(self, format: Format, sift: Callable[[list[bytes]], Iterable[int]] | None = None) -> None:
-        """`sift` may say, of a list without records, which of some ids are worth an Item (by their places)."""
+    def __init__(self, format: Format, sift: Sift | None = None) -> None:
+        """`sift` is asked where the list has no records."""
         self.empty, self._sift, self.error = 0, sift, cast(ListError | None, None)
         self._format = format
         self._count = 0

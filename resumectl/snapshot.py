@@ -6,16 +6,19 @@ import os
 import shlex
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .disk import Disk
 from .ledger import Ledger, State
 from .lines import Fold, JournalError, Text, fold, read
 from .place import NAME, Place, directory, holder
 from .records import Only, Record, of_types, unpack
+
+if TYPE_CHECKING:  # the start-up of `status` is felt
+    from .items import Item, Sift
 
 SCHEMA = 1
 ONE_SHOT = frozenset({"--fresh", "--accept-command", "--accept-damage", "--dry-run"})  # not part of going on
@@ -47,15 +50,26 @@ class Snapshot:
         counts[State.CUT_OFF] -= len(self._open)
         return self._named(counts, len(self._open))
 
-    def count_over(self, ids: Iterable[bytes]) -> None:
-        """Count over a list from now on; an id that stands in it twice counts once."""
+    def count_over(self, listing: Callable[[Sift], Iterable[Item[Any]]]) -> None:
+        """Count over a list from now on; an id that stands in it twice counts once.
+
+        `listing` gives its items, but for those of plain lists that the sift counts by the lot.
+        """
         counts, running = dict.fromkeys(State, 0), 0
         known, named = self.ledger.known, 0
-        for id in ids:
-            if self.ledger.enlist(id) is None:
+
+        def sift(ids: list[bytes]) -> list[int]:
+            nonlocal named
+            rest = self.ledger.sift(ids)
+            counts[State.DONE] += len(ids) - len(rest)
+            named += len(ids) - len(rest)
+            return rest
+
+        for item in listing(sift):
+            if self.ledger.enlist(item.id) is None:
                 continue
-            named += self.ledger.named(id)
-            state = self.state_of(id)
+            named += self.ledger.named(item.id)
+            state = self.state_of(item.id)
             if state is None:
                 running += 1
             else:

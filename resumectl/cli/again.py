@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..items import Item
+from ..items import Item, Sift
 from ..ledger import State
 from ..snapshot import Snapshot
 from . import Refusal
@@ -43,7 +43,7 @@ def last_options(snapshot: Snapshot) -> dict[str, Any]:
     return dict(verb("run").make_context("run", arguments, resilient_parsing=True).params)
 
 
-def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
+def last_list(snapshot: Snapshot, sift: Sift | None = None) -> Iterable[Item[Any]]:
     """The list of the last run: its file, its table, or the copy of what was piped in; Refusal if it can't be read whole."""
     options = last_options(snapshot)
     if options["table"] is not None:
@@ -57,16 +57,18 @@ def last_list(snapshot: Snapshot) -> Iterable[Item[Any]]:
         options["null"] or items is not None, options["delimiter"], options["format"], options["key"]
     )
     if items is not None:
-        return Listing(listed(items), format)
+        return Listing(listed(items), format, sift=sift)
     if snapshot.ledger.run.get("piped"):
         if snapshot.ledger.list_total is None:
             raise Refusal("the last run's list was not read to its end; pipe it again")
-        return Listing(kept_list(snapshot.place.items), format)
-    return Listing(open_list(os.path.join(snapshot.directory(), path)), format)
+        return Listing(kept_list(snapshot.place.items), format, sift=sift)
+    return Listing(open_list(os.path.join(snapshot.directory(), path)), format, sift=sift)
 
 
-def relisted(snapshot: Snapshot, ids: Iterable[bytes], states: set[State]) -> Iterator[bytes]:
+def relisted(
+    snapshot: Snapshot, listing: Callable[[Sift], Iterable[Item[Any]]], states: set[State]
+) -> Iterator[bytes]:
     """The ids of a list that are in these states, each once, in the list's order."""
-    for id in ids:
-        if snapshot.ledger.enlist(id) is not None and snapshot.state_of(id) in states:
-            yield id
+    for item in listing(lambda ids: [at for at, state in enumerate(snapshot.ledger.states(ids)) if state in states]):
+        if snapshot.state_of(item.id) in states and snapshot.ledger.enlist(item.id) is not None:
+            yield item.id

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..items import Format, Item, ListError, Reader, format_of
+from ..items import Format, Item, ListError, Reader, Sift, format_of
 from . import Refusal
 
 CHUNK = 1 << 20  # bytes
@@ -100,7 +100,7 @@ class Listing:
         source: Source,
         format: Format,
         keep: Callable[[bytes], None] | None = None,
-        sift: Callable[[list[bytes]], list[int]] | None = None,
+        sift: Sift | None = None,
     ) -> None:
         """`keep` is given the bytes as they were read; `sift` as for a Reader."""
         self._source, self._reader, self._keep = source, Reader(format, sift), keep

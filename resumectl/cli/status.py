@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
@@ -19,6 +20,7 @@ from . import Refusal, put, put_bytes, shown_id, tell
 from .where import JobArgument, JobOption, JournalOption, find_place, find_places
 
 if TYPE_CHECKING:
+    from ..items import Sift
     from ..place import Place
     from ..survey import Survey
     from .lists import Listing
@@ -82,7 +84,7 @@ def status(
     for place in places:
         snapshot = take(place, also=survey)
         if items is not None:
-            snapshot.count_over(item.id for item in _listing(items))
+            snapshot.count_over(partial(_listing, items))
         complete &= snapshot.state == "complete"
         put("\n".join(_json(snapshot) if json else _lines(snapshot)))
         if survey is not None:
@@ -124,10 +126,10 @@ def _draw(survey: Survey, snapshot: Snapshot) -> None:
     put_bytes(text.encode(os.device_encoding(1) or "utf-8", "backslashreplace"))
 
 
-def _listing(path: str) -> Listing:
+def _listing(path: str, sift: Sift) -> Listing:
     from .lists import Listing, chosen_format, open_list
 
-    return Listing(open_list(path), chosen_format(False, None))
+    return Listing(open_list(path), chosen_format(False, None), sift=sift)
 
 
 def _ids(snapshot: Snapshot, states: set[State], items: str | None) -> Iterator[bytes]:
@@ -135,8 +137,8 @@ def _ids(snapshot: Snapshot, states: set[State], items: str | None) -> Iterator[
     if items is not None or State.NEW in states:
         from .again import last_list, relisted
 
-        listing = _listing(items) if items is not None else last_list(snapshot)
-        return relisted(snapshot, (item.id for item in listing), states)
+        listing = partial(_listing, items) if items is not None else partial(last_list, snapshot)
+        return relisted(snapshot, listing, states)
     return (id for id in snapshot.ledger.ids() if snapshot.state_of(id) in states)
 
 
