@@ -51,14 +51,16 @@ class Bench:
         """Run a command once and add its figures; `clean`: from an empty journal."""
         if clean:
             shutil.rmtree(self.place / ".resumectl", ignore_errors=True)
+        peak = self.place / "peak"
         with terminal() if self.terminal else nowhere() as stderr:
             began = perf_counter()
-            child = self.start(words, stderr)
+            # `time` forks: of a child of ours the kernel would count our own memory before its exec as its peak.
+            child = self.start(["time", "--quiet", "-f", "%M", "-o", str(peak), *words], stderr)
             _, status, usage = os.wait4(child.pid, 0)
             figures.seconds.append(perf_counter() - began)
         child.returncode = os.waitstatus_to_exitcode(status)
         figures.cpu.append(usage.ru_utime + usage.ru_stime)
-        figures.memory.append(usage.ru_maxrss * 1024)
+        figures.memory.append(int(peak.read_text()) * 1024)
 
     def start(self, words: Sequence[str], stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         nothing = subprocess.DEVNULL
@@ -83,7 +85,8 @@ class Bench:
     def mark_done(self, count: int, job: str) -> Path:
         """A journal of so many lines, each an item that is done; the list of these items is `many`."""
         shutil.rmtree(self.place / ".resumectl", ignore_errors=True)
-        (self.place / "many").write_text("".join(f"item-{n}\n" for n in range(count)))
+        with (self.place / "many").open("w") as file:
+            file.writelines(f"item-{n}\n" for n in range(count))
         words = [*OURS, "mark", "done", "--items", "many", "--job", job]
         subprocess.run(words, cwd=self.place, env=self.env, check=True, capture_output=True)
         return self.place / ".resumectl" / f"{job}.jsonl"
