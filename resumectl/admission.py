@@ -119,7 +119,7 @@ class Admission(Generic[T]):
 
     @property
     def hasty(self) -> bool:
-        """Whether items that are done may be taken by the lot: nobody looks at each of them."""
+        """Whether items may be taken by the lot: nobody looks at each of them."""
         return self.witness is None and self.claims is None
 
     def sift(self, ids: list[bytes]) -> list[int]:

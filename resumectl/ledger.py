@@ -254,6 +254,7 @@ class Ledger:
         return ALL[self._words.get(id, 0) & STATE]
 
     def states(self, ids: Iterable[bytes]) -> list[State]:
+        """The state of each, as `state` gives it."""
         return [ALL[self._words.get(id, 0) & STATE] for id in ids]
 
     def attempts(self, id: bytes) -> int:

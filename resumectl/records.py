@@ -118,8 +118,7 @@ def _alike(record: Record, seed: int, at: str) -> list[bytes]:
     begin, common = b'{"t":"%b","id":' % t.encode(), orjson.dumps({**rest, "at": rest.get("at", at)})[1:-1]
     names = [orjson.dumps(pack(id) if len(id) <= LONG else _id_value(id, record)) for id in ids]
     pairs = zip(names, attempts, strict=True)
-    bodies = [b'%b%b,"a":%d,%b' % (begin, name, attempt, common) for name, attempt in pairs]
-    return [body + SEAL % zlib.crc32(body, seed) + b"\n" for body in bodies]
+    return [seal(b'%b%b,"a":%d,%b' % (begin, name, attempt, common), seed) for name, attempt in pairs]
 
 
 def _id_value(id: bytes, record: Record) -> Any:
