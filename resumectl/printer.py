@@ -65,7 +65,9 @@ class Printer:
         self._terminal = {fd: os.isatty(fd) for fd in (1, 2)}
 
     def start(self) -> None:
-        """Begin to print what has been given."""
+        """Print what was said until now, before anything it announces can begin; a thread prints what comes after."""
+        while not self._tasks.empty():
+            self._one(self._tasks.get())
         threading.Thread(target=self._run, name="printer", daemon=True).start()
 
     @property

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from conftest import APPEND, Scratch, until
+from faults import patched
 from shell import continued, typed
 
 # Writes a line with the id, the attempt and the key, then dies with its resumectl the first time it does `c`.
@@ -15,6 +16,16 @@ CRASHING = ("sh", "-c", LEDGER, "_", "{}")
 # Fails for every id that has no file of that name.
 NEEDS_FILE = ("sh", "-c", 'echo "$1" >>effects; [ -e "$1" ]', "_", "{}")
 SLOW = ("sh", "-c", 'echo "$1" >>effects; sleep 20', "_", "{}")
+# The printing thread comes to its turn only when there is a file `go`.
+LATE_PRINTER = """
+import os, threading, time
+run = threading.Thread.run
+def late(thread):
+    while thread.name == "printer" and not os.path.exists("go"):
+        time.sleep(0.01)
+    run(thread)
+threading.Thread.run = late
+"""
 
 
 def crash(scratch: Scratch, *options: str) -> None:
@@ -39,6 +50,16 @@ def test_a_killed_run_loses_nothing_and_repeats_only_what_it_announces_with_the_
     assert "archived " in fresh.err
     keys = {line.split()[0]: line.split()[2] for line in scratch.effects()}
     assert len({line.split()[2] for line in scratch.effects()}) == 3 == len(keys)
+
+
+def test_a_repeat_is_announced_before_it_begins(scratch: Scratch) -> None:
+    """So no death of the run can come between: what has an effect again was named, however late a thread comes to its turn."""
+    crash(scratch)
+    told = 'grep "^cut off" err >>seen; touch go'
+    with (scratch.path / "err").open("wb") as err:
+        words = ("run", "--accept-command", "--items", "i", "sh", "-c", told, "_", "{}")
+        assert scratch.start(*words, stderr=err, env=patched(scratch, LATE_PRINTER)).wait(30) == 0
+    assert scratch.lines("seen") == ["cut off before: c"] * 2
 
 
 def test_whoever_starts_a_run_learns_where_the_journal_is_and_what_will_happen(scratch: Scratch) -> None:

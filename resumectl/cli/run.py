@@ -256,11 +256,11 @@ def run(
         )
         given = os.fsencode(replace) if replace is not None else b"{}"
         risky = not shell and has_placeholder_in_script(words, replace=given, any_field=records)
-        printer.start()
         for line in start_lines(held, admission, counts, source, template, new, written, risky):
             printer.say(line)
         for line in [*caught_up, *how.lines(count)]:
             printer.say(line)
+        printer.start()
         order.begin()
         feed = None
         if not source.whole:
