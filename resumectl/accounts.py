@@ -6,12 +6,13 @@ the states; this knows the words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from .columns import End, Rows, told
-from .ledger import State
+from .ledger import Ledger, State
 from .records import Record
 from .spending import Spending
 from .standing import STATES
@@ -96,10 +97,12 @@ class Accounts:
         for at in rows.about(apart):
             self.enter(rows.record(at))
 
-    def only(self, id: bytes) -> End | None:
-        """The one clean end of an item of which nothing else has ended, if it took time."""
-        end = self._ends.get(id)
-        return end if end is not None and end.ms else None
+    def clean(self, ids: Sequence[bytes], ledger: Ledger) -> list[End | None]:
+        """Of each item the one end that took time, if no more is to tell of it than that it was done then."""
+        ends = [self._ends.get(id) for id in ids]
+        attempts = [int(end.attempt) if end is not None else 0 for end in ends]
+        pairs = zip(ends, ledger.untroubled(ids, attempts), strict=True)
+        return [end if untroubled and end is not None and end.ms else None for end, untroubled in pairs]
 
     def of(self, id: bytes) -> Account:
         """An item's account, an empty one if nothing of it has ended."""

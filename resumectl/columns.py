@@ -39,15 +39,19 @@ class End(NamedTuple):
 
     def line(self) -> bytes:
         """Its line without the id, the attempt and the CRC."""
-        return b'{"t":"done",%b%b%b%b}' % (self._took, self.costs or b"", self._kept, self.rest)
+        took = b'"rc":0,"ms":%b,' % self.ms if self.ms else b""
+        kept = b'"out":%b,"err":%b,' % (self.out, self.err) if self.out and self.err else b""
+        return b'{"t":"done",%b%b%b%b}' % (took, self.costs or b"", kept, self.rest)
 
-    def compacted(self) -> bytes:
-        """What compact makes of one that took time: what stands behind the attempt in its line, without the CRC."""
-        own = b""
-        if not self.stands_for_many:
-            costs = self.costs or b""
-            own = COMPACT + (costs if costs.startswith(b'"cost":') else SILENT + costs)
-        return self._took + self._kept + own + self.rest
+    def compacted(self, id: bytes) -> bytes:
+        """The line that compact makes of one that took time, without the CRC."""
+        attempt, ms, costs, out, err, rest = self
+        own = costs or b""
+        if not rest.startswith(COMPACT):
+            own = COMPACT + (own if own.startswith(b'"cost":') else SILENT + own)
+        if out and err:
+            return b'{"t":"done","id":"%b","a":%b,"rc":0,"ms":%b,"out":%b,"err":%b,%b%b' % (id, attempt, ms or b"0", out, err, own, rest)
+        return b'{"t":"done","id":"%b","a":%b,"rc":0,"ms":%b,%b%b' % (id, attempt, ms or b"0", own, rest)
 
     @property
     def stands_for_many(self) -> bool:
@@ -64,14 +68,6 @@ class End(NamedTuple):
         """What it said that it cost."""
         cost = told([self.costs])[0].get("cost") if self.costs else None
         return None if cost is None else float(cost)
-
-    @property
-    def _took(self) -> bytes:
-        return b'"rc":0,"ms":%b,' % self.ms if self.ms else b""
-
-    @property
-    def _kept(self) -> bytes:
-        return b'"out":%b,"err":%b,' % (self.out, self.err) if self.out and self.err else b""
 
 
 @dataclass(eq=False)

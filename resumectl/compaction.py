@@ -7,17 +7,19 @@ against --max-attempts, costs, sums, where outputs lie.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from .accounts import Account, Accounts
 from .extent import Extent
 from .ledger import Ledger, State
-from .records import Record, encode, seal, stamp
+from .records import Record, encode, encode_all, seal, stamp
 from .run import Run
 from .standing import STATES
 
 TYPES = {state: t for t, state in STATES.items()} | {State.NEW: "reset"}
+LOT = 4096  # items that are looked at together
 OWN = ("by", "at", "cut_offs", "failures", "limited", "cries", "cost", "costs", "unknown", "sums")
 
 
@@ -32,22 +34,21 @@ def compact(run: Run, accounts: Accounts) -> Path:
     return run.compact(lines(run.ledger, accounts, run.extent, run.journal.text.seed))
 
 
-def lines(ledger: Ledger, accounts: Accounts, extent: Extent, seed: int) -> Iterator[bytes]:
-    """One line an item, in the order of their first mention, then the last run and its end."""
-    at = stamp()
-    for id in ledger.ids():
-        end = accounts.only(id)
-        if end is not None and ledger.untroubled(id, int(end.attempt)):
-            yield seal(b'{"t":"done","id":"%b","a":%b,%b' % (id, end.attempt, end.compacted()), seed)
-        else:
-            yield encode(_item(id, ledger, accounts.of(id)), seed, at)
+def lines(ledger: Ledger, accounts: Accounts, extent: Extent, seed: int) -> Iterator[list[bytes]]:
+    """One line an item, in the order of their first mention, then the last run and its end; many at a time."""
+    at, ids = stamp(), ledger.ids()
+    while lot := list(islice(ids, LOT)):
+        yield [
+            seal(end.compacted(id), seed) if end is not None else encode(_item(id, ledger, accounts.of(id)), seed, at)
+            for id, end in zip(lot, accounts.clean(lot, ledger), strict=True)
+        ]
     if ledger.run:
         known = ledger.list_total is not None
         listed = {"total": ledger.list_total, "new": ledger.unnamed if known else None}
         past = {"kept_end": extent.end, **ledger.figures.past()}
-        yield encode(Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": past}), seed, at)
-    if ledger.end:
-        yield encode(Record("end", (), (), {**ledger.end, "bad": 0, "by": "compact"}), seed, at)
+        run = Record("run", (), (), {**ledger.run, **listed, "bad": 0, "by": "compact", "past": past})
+        end = [Record("end", (), (), {**ledger.end, "bad": 0, "by": "compact"})] if ledger.end else []
+        yield encode_all([run, *end], seed, at)
 
 
 def _item(id: bytes, ledger: Ledger, account: Account) -> Record:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -23,7 +23,6 @@ from .disk import APPEND, Disk, write_all, write_new
 from .lines import VERSION, Fold, JournalError, Text, fold
 from .records import Record, encode_all, seal, stamp
 
-PART = 4096  # lines that are written at a time
 SEAL = b"\n\n"  # behind a stump: two, so that no flipped bit can join it with the line that follows
 
 
@@ -200,8 +199,8 @@ class Journal:
         self._suspect = False
         self._unsynced.clear()
 
-    def replace(self, lines: Iterable[bytes], keep: Path) -> None:
-        """Put a file with the same header and these lines in the place of the old one, which stays at `keep`.
+    def replace(self, lines: Iterable[Sequence[bytes]], keep: Path) -> None:
+        """Put a file with the same header and these lines, given some at a time, in the place of the old one, which stays at `keep`.
 
         Raises OSError, JournalError 74; if the new file can't be written, the old one is in its place.
         """
@@ -225,11 +224,10 @@ class Journal:
         self.disk.sync_dir(self.path.parent)
 
     @staticmethod
-    def _anew(lines: Iterable[bytes], text: Text) -> Iterator[bytes]:
-        """The lines of a new file, some at a time; `text` counts them."""
+    def _anew(lines: Iterable[Sequence[bytes]], text: Text) -> Iterator[bytes]:
+        """A new file in parts; `text` counts its lines."""
         header = {name: value for name, value in text.header.items() if name != "c"}
-        source = chain([seal(orjson.dumps(header)[:-1], 0)], lines)
-        while part := list(islice(source, PART)):
+        for part in chain([[seal(orjson.dumps(header)[:-1], 0)]], lines):
             data = b"".join(part)
             text.lines, text.size = text.lines + len(part), text.size + len(data)
             yield data

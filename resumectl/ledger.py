@@ -242,9 +242,10 @@ class Ledger:
                 rest.append(at)
         return rest
 
-    def untroubled(self, id: bytes, attempt: int) -> bool:
-        """Whether no more is to tell of an id than that it was done at this attempt."""
-        return self._words.get(id, 0) | LISTED == done_again(LISTED, attempt)
+    def untroubled(self, ids: Iterable[bytes], attempts: Sequence[int]) -> list[bool]:
+        """Of each id, whether no more is to tell than that it was done at this attempt."""
+        words, done = self._words, {attempt: done_again(LISTED, attempt) for attempt in set(attempts)}
+        return [words.get(id, 0) | LISTED == done[attempt] for id, attempt in zip(ids, attempts, strict=True)]
 
     def standing(self, id: bytes) -> Standing:
         """What is known of an id; state NEW for one never heard of."""

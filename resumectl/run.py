@@ -189,8 +189,8 @@ class Run:
         self.ledger, self.extent, self.number = Ledger(), Extent(), 0
         return [kept, *self._archive_others(kept.name.removeprefix(self.place.journal.name))]
 
-    def compact(self, lines: Iterable[bytes]) -> Path:
-        """Put these lines, which say the same as all that are there, in their place; return where the old file is now.
+    def compact(self, lines: Iterable[Sequence[bytes]]) -> Path:
+        """Put these lines, some at a time, which say the same as all that are there, in their place; return where the old file is now.
 
         What they name of `NAME.out` stays where it is.
         """

@@ -108,7 +108,7 @@ def added_up(path: Path, *, quick: bool, all_at_once: bool = False) -> tuple[Any
                 one.enter(record)
     entries = [(id, catalogue.entry(id, state)) for id in ledger.ids() for state in State]
     fields = [(id, accounts.of(id).fields(ledger.state(id)), accounts.of(id).spending) for id in ledger.ids()]
-    compacted = [untimed(line) for line in compaction.lines(ledger, accounts, extent, 0)]
+    compacted = [untimed(line) for lot in compaction.lines(ledger, accounts, extent, 0) for line in lot]
     surveyed = survey.durations, survey.slowest(), survey.throughput(72), [*survey.groups(ledger)]
     return (facts(ledger), entries, fields, compacted, surveyed, extent.end, (streams.count, streams.bytes, streams.whole)), text
 

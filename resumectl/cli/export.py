@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, Any
 
 import orjson
@@ -17,6 +18,7 @@ from ..snapshot import Snapshot, take
 from . import put_bytes, tell
 from .where import JobArgument, JobOption, JournalOption, find_place
 
+LOT = 1000  # items that are looked at together
 COLUMNS = ("id", "state", "attempts", "failures", "cut_offs", "ended", "why", "rc", "ms", "cost")
 
 
@@ -41,7 +43,7 @@ def export(
     """
     accounts = Accounts()
     snapshot = take(find_place(argument, job, journal), also=accounts)
-    rows = (_row(id, snapshot, accounts) for id in snapshot.ledger.ids())
+    rows = _rows(snapshot, accounts)
     if format is Table.CSV:
         _put_csv(rows)
     else:
@@ -52,10 +54,17 @@ def export(
     return 0
 
 
-def _row(id: bytes, snapshot: Snapshot, accounts: Accounts) -> list[Any]:
-    only = accounts.only(id)
-    if only is not None and not only.stands_for_many and snapshot.ledger.untroubled(id, int(only.attempt)):
-        return [id, "done", int(only.attempt), 0, 0, only.at, None, 0, int(only.ms or 0), only.cost]
+def _rows(snapshot: Snapshot, accounts: Accounts) -> Iterator[Sequence[Any]]:
+    ids = snapshot.ledger.ids()
+    while lot := list(islice(ids, LOT)):
+        for id, end in zip(lot, accounts.clean(lot, snapshot.ledger), strict=True):
+            if end is not None and not end.stands_for_many:
+                yield id, "done", int(end.attempt), 0, 0, end.at, None, 0, int(end.ms or 0), end.cost
+            else:
+                yield _row(id, snapshot, accounts)
+
+
+def _row(id: bytes, snapshot: Snapshot, accounts: Accounts) -> Sequence[Any]:
     standing, account = snapshot.ledger.standing(id), accounts.of(id)
     state = snapshot.state_of(id)
     end = {} if standing.open else account.fields(standing.state)
@@ -82,7 +91,7 @@ class _Lines:
         return len(text)
 
 
-def _put_csv(rows: Iterable[list[Any]]) -> None:
+def _put_csv(rows: Iterable[Sequence[Any]]) -> None:
     writer = csv.writer(_Lines(), lineterminator="\n")
     writer.writerow(COLUMNS)
     for id, *others in rows:
