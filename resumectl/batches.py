@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, repeat, tee
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, TypeVar
@@ -259,8 +260,9 @@ def _bytes(name: Any) -> bytes:
 
 
 def _numbered(items: Iterable[T], key: Callable[[T], Key]) -> Iterator[Item[T]]:
-    for index, item in enumerate(items, 1):
-        yield Item(_bytes(key(item)), item, index)
+    named, values = tee(items)
+    fields = zip(map(_bytes, map(key, named)), values, count(1))
+    return map(tuple.__new__, repeat(Item), fields)
 
 
 class _Show:

@@ -7,7 +7,6 @@ loop's part), then counted and shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from .admission import Admission
@@ -79,7 +78,7 @@ class Ends(Generic[T]):
             results[item.id], more = self._ended(item, verdict, outcome.seconds, now, echo=echo)
             if more:
                 again.add(item.id)
-        self._arrived.append(replace(outcome, results=results, again=frozenset(again)))
+        self._arrived.append(outcome._replace(results=results, again=frozenset(again)))
         return []
 
     def _ended(
@@ -102,7 +101,7 @@ class Ends(Generic[T]):
         item, verdict = outcome.job.items[0], outcome.verdict
         self._pacing.checked(item)
         again = frozenset(outcome.job.ids if verdict.kind is Kind.FAILED else ())
-        self._show.outcome(replace(outcome, again=again), *streams(outcome, None, ()))
+        self._show.outcome(outcome._replace(again=again), *streams(outcome, None, ()))
         attempts = (self._run.ledger.attempts(item.id),)
         if verdict.kind is Kind.FAILED:
             self._admission.to_check.discard(item.id)

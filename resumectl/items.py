@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 T = TypeVar("T")
 Fields = Mapping[str, object]
@@ -23,13 +23,12 @@ _OPEN = "unexpected end of data"  # the csv module of lines that end inside quot
 _STEP = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Item(Generic[T]):
+class Item(NamedTuple, Generic[T]):
     """One entry of a list: the id that names it, what else its record holds, its position (from 1, repeats counted)."""
 
     id: bytes
     value: T
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's method of that name is of no use here
 
 
 class ListError(Exception):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from .items import Item
 from .outputs import Kept, Outputs, Spool, Stream, Text
@@ -15,11 +15,11 @@ T = TypeVar("T")
 Caught = Spool | Text  # what a start has printed
 
 
-@dataclass(frozen=True)
-class Job(Generic[T]):
-    """The items of one start, each with its attempt and idempotency key; a check starts no attempt."""
+class Job(NamedTuple, Generic[T]):
+    """The items of one start, each with its id, attempt and idempotency key; a check starts no attempt."""
 
     items: tuple[Item[T], ...]
+    ids: tuple[bytes, ...]
     attempts: tuple[int, ...]
     keys: tuple[str, ...]
     uuid: str
@@ -27,15 +27,11 @@ class Job(Generic[T]):
     check: bool = False
     batch: bool = False  # its items are handed over as a list, even if there is only one
     named: bool = False  # it is handed out under a name of its own, which its line carries
-    ids: tuple[bytes, ...] = field(init=False, repr=False)  # of its items
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", tuple([item.id for item in self.items]))
 
     def singles(self) -> Iterator[Job[T]]:
         """A job for each of its items alone."""
         for item, attempt, key in zip(self.items, self.attempts, self.keys, strict=True):
-            yield Job((item,), (attempt,), (key,), self.uuid, self.slot)
+            yield Job((item,), (item.id,), (attempt,), (key,), self.uuid, self.slot)
 
     @property
     def name(self) -> str:
@@ -48,8 +44,7 @@ class Job(Generic[T]):
         return Record("started", self.ids, self.attempts, {**rest, "att": self.name} if self.named else rest)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class Outcome(NamedTuple, Generic[T]):
     """How one start ended: its verdict, seconds, the child's end, and what it printed.
 
     `results` are the verdicts of items that differ from the whole's, `each` what is to
@@ -64,12 +59,12 @@ class Outcome(Generic[T]):
     ended: Ended | None = None
     out: Caught | None = None
     err: Caught | None = None
-    results: Mapping[bytes, Verdict] = field(default_factory=dict)
-    each: Mapping[bytes, Text] = field(default_factory=dict)
+    results: Mapping[bytes, Verdict] = {}
+    each: Mapping[bytes, Text] = {}
     again: frozenset[bytes] = frozenset()
     note: str = ""
     error: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
 
     @property
     def clean(self) -> bool:

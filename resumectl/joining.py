@@ -231,7 +231,7 @@ class Probe:
 
     def _submit(self, name: str) -> None:
         item: Item[Any] = Item(b"0", None, 1)
-        job: Job[Any] = Job((item,), (1,), ("0" * 32,), uuid.uuid4().hex, 1, named=True)
+        job: Job[Any] = Job((item,), (item.id,), (1,), ("0" * 32,), uuid.uuid4().hex, 1, named=True)
         self._engine.submit([Parcel(name, job, self._command, 1 << 20)])
 
     def _require(self, holds: bool, what: str) -> None:

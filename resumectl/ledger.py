@@ -6,7 +6,6 @@ Each id holds one integer, its word (see `standing`); equal words are one object
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import Any
 
 from .columns import UNCHARGED, Rows
@@ -67,9 +66,7 @@ class Ledger:
         if record.t == "done" and record.rest.get("by") != "compact":
             return self._enter_done(record)
         for id, attempt in zip(record.ids, record.attempts or (0,), strict=False):
-            word = self._words.get(id, 0)
-            self._named_since += not word & NAMED
-            self._put(id, self._fold(record, word | NAMED, attempt, id))
+            self._put(id, self._fold(record, self._words.get(id, 0) | NAMED, attempt, id))
 
     def enter_rows(self, rows: Rows) -> None:
         """Take plain lines in: the same as `enter` for each, several times quicker.
@@ -142,24 +139,19 @@ class Ledger:
             start = opened.pop(id, None)
             if start is not None and start.order > self._passed:
                 self._passed = start.order
-        self._put_all(record.ids, record.attempts or repeat(0), done_again)
+        self._put_all(record.ids, record.attempts or (0,) * len(record.ids), done_again)
 
-    def _put_all(self, ids: Sequence[bytes], attempts: Iterable[int], fold: Callable[[int, int], int]) -> None:
-        """Give ids the words that `fold` makes of their old ones and their attempts; many are alike."""
-        words, counts = self._words, self._counts
-        before = number = word = -1  # of the id before this one, which is nearly always like it
+    def _put_all(self, ids: Sequence[bytes], attempts: Sequence[int], fold: Callable[[int, int], int]) -> None:
+        """Give ids the words that `fold` makes of their old ones and their attempts; at once if all are alike."""
+        words, count = self._words, len(ids)
+        if count > 1 and attempts.count(attempts[0]) == count == len({*ids}):
+            olds = list(map(words.get, ids))
+            if olds.count(olds[0]) == count:
+                word = self._change(olds[0], fold((olds[0] or 0) | NAMED, attempts[0]), count)
+                words.update(dict.fromkeys(ids, word))
+                return
         for id, attempt in zip(ids, attempts, strict=False):
-            old = words.get(id)
-            if old is None:
-                old = 0
-            else:
-                counts[old & STATE] -= 1
-            if old != before or attempt != number:
-                before, number, word = old, attempt, fold(old | NAMED, attempt)
-                word = self._same.setdefault(word, word)
-            self._named_since += not old & NAMED
-            counts[word & STATE] += 1
-            words[id] = word
+            self._put(id, fold(words.get(id, 0) | NAMED, attempt))
 
     def _fold(self, record: Record, word: int, attempt: int, id: bytes) -> int:
         t, rest = record.t, record.rest
@@ -205,11 +197,16 @@ class Ledger:
         return word | EXHAUSTED if rest.get("why") == "attempts" else word
 
     def _put(self, id: bytes, word: int) -> None:
-        old = self._words.get(id)
+        self._words[id] = self._change(self._words.get(id), word, 1)
+
+    def _change(self, old: int | None, word: int, count: int) -> int:
+        """Count so many ids whose word changes; the word to be given to them."""
         if old is not None:
-            self._counts[old & STATE] -= 1
-        self._counts[word & STATE] += 1
-        self._words[id] = self._same.setdefault(word, word)
+            self._counts[old & STATE] -= count
+        if word & NAMED and not (old or 0) & NAMED:
+            self._named_since += count
+        self._counts[word & STATE] += count
+        return self._same.setdefault(word, word)
 
     def enlist(self, id: bytes) -> State | None:
         """Note that this run's list has the id; None if it was noted already (a duplicate)."""
@@ -261,6 +258,10 @@ class Ledger:
     def attempts(self, id: bytes) -> int:
         """The number of the id's last attempt, 0 if it never started."""
         return self._words.get(id, 0) >> ATTEMPTS
+
+    def attempts_of(self, ids: Iterable[bytes]) -> list[int]:
+        """The same of each."""
+        return [self._words.get(id, 0) >> ATTEMPTS for id in ids]
 
     def named(self, id: bytes) -> bool:
         """Whether the journal has a record of the id."""

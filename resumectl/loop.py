@@ -129,15 +129,18 @@ class Loop(Generic[T]):
         """Everything that has come into the inbox; returns after LOOK seconds at the latest."""
         outcomes: list[Outcome[T]] = []
         try:
-            event = self.inbox.get(timeout=self._patience())
+            event = self.inbox.get(timeout=self._patience() if self.inbox.empty() else None)
             while True:
                 if isinstance(event, Outcome):
                     outcomes.append(event)
                 else:
                     self._event(event)
-                event = self.inbox.get_nowait()
+                if self.inbox.empty():
+                    break
+                event = self.inbox.get()
         except Empty:
-            self._tick()
+            pass
+        self._tick()
         return outcomes
 
     def _patience(self) -> float:
@@ -197,12 +200,13 @@ class Loop(Generic[T]):
     def _choose(self, now: Moment) -> list[Job[T]]:
         """The next jobs, one for each free slot, while the pacing and the printing allow."""
         jobs: list[Job[T]] = []
-        last = self.run.ledger.attempts
         while not self.show.full and (items := self.pacing.next(now)):
             check = items[0].id in self.admission.to_check
-            attempts = tuple([last(item.id) + (not check) for item in items])
-            keys = tuple([self.run.key(item.id) for item in items]) if self.keyed else ()
-            jobs.append(Job(items, attempts, keys, new_uuid(), self._slot(), check, self.batched, self.named))
+            ids = tuple([item.id for item in items])
+            last = self.run.ledger.attempts_of(ids)
+            attempts = tuple(last if check else [attempt + 1 for attempt in last])
+            keys = tuple(map(self.run.key, ids)) if self.keyed else ()
+            jobs.append(Job(items, ids, attempts, keys, new_uuid(), self._slot(), check, self.batched, self.named))
         return jobs
 
     def _slot(self) -> int:

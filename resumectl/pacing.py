@@ -239,9 +239,7 @@ class Pacing(Generic[T]):
 
     def passed(self, ids: Sequence[bytes], verdict: Verdict, *, echo: bool = False) -> None:
         """The attempts of some items of one start have ended well."""
-        for id in ids:
-            start = self._starts.pop(id)
-        self._passed = max(self._passed, start)
+        self._passed = max(self._passed, *map(self._starts.pop, ids))
         self.spending.add(verdict.cost, verdict.sums, len(ids))
         if not echo:
             self._failures.passed()

@@ -65,6 +65,15 @@ def pack(raw: bytes) -> str | dict[str, str]:
         return {"b64": base64.b64encode(raw).decode()}
 
 
+def pack_all(some: Iterable[bytes]) -> list[Any]:
+    """The same of each."""
+    some = list(some)
+    try:
+        return [raw.decode() for raw in some]
+    except UnicodeDecodeError:
+        return list(map(pack, some))
+
+
 def unpack(value: Any) -> bytes:
     """The bytes that `pack` was given; ValueError, KeyError or TypeError for anything else."""
     if isinstance(value, str):
@@ -92,7 +101,7 @@ def encode(record: Record, seed: int, at: str) -> bytes:
     t, ids, attempts, rest = record
     head: dict[str, Any]
     if len(ids) > 1:
-        head = {"t": t, "ids": [pack(id) for id in ids], "a": list(attempts), **rest}
+        head = {"t": t, "ids": pack_all(ids), "a": list(attempts), **rest}
     elif attempts:
         head = {"t": t, "id": _id_value(ids[0], record), "a": attempts[0], **rest}
     else:
@@ -116,7 +125,10 @@ def _alike(record: Record, seed: int, at: str) -> list[bytes]:
     """What the lines have in common is put into JSON once."""
     t, ids, attempts, rest = record
     begin, common = b'{"t":"%b","id":' % t.encode(), orjson.dumps({**rest, "at": rest.get("at", at)})[1:-1]
-    names = [orjson.dumps(pack(id) if len(id) <= LONG else _id_value(id, record)) for id in ids]
+    values = pack_all(ids) if max(map(len, ids)) <= LONG else [_id_value(id, record) for id in ids]
+    names = orjson.dumps(values)[1:-1].split(b",")
+    if len(names) > len(ids):  # one has a comma
+        names = list(map(orjson.dumps, values))
     pairs = zip(names, attempts, strict=True)
     return [seal(b'%b%b,"a":%d,%b' % (begin, name, attempt, common), seed) for name, attempt in pairs]
 

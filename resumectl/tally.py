@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from .ledger import State
 from .spending import Spending
@@ -46,17 +47,17 @@ class Tally:
         self.states[old] -= 1
         self.states[new] += 1
 
-    def start(self, ids: Sequence[bytes], states: Iterable[State], now: float) -> None:
+    def start(self, ids: Sequence[bytes], states: Sequence[State], now: float) -> None:
         """An attempt of each has begun, at this monotonic time: until it ends they count as cut off, and as running."""
-        for state in states:
-            self.states[state] -= 1
+        for state in set(states):
+            self.states[state] -= states.count(state)
         self.states[State.CUT_OFF] += len(ids)
         self.running.update(dict.fromkeys(ids, now))
 
     def finish(self, ids: Sequence[bytes], state: State) -> None:
         """The attempts of these have ended, and come to this state."""
-        for id in ids:
-            self.running.pop(id, None)
+        for _ in map(self.running.pop, ids, repeat(None)):
+            pass
         self.states[State.CUT_OFF] -= len(ids)
         self.states[state] += len(ids)
 

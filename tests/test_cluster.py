@@ -230,7 +230,7 @@ def test_what_comes_while_the_engine_is_busy_is_handed_out_in_one_call(tmp_path:
 
     crew = crew_on(Slow(tmp_path, {}), tmp_path)
     for at, id in enumerate(b"a b c d".split()):
-        crew.start(Job((Item(id, None, at),), (1,), ("0" * 32,), f"{at:08}", at, named=True))
+        crew.start(Job((Item(id, None, at),), (id,), (1,), ("0" * 32,), f"{at:08}", at, named=True))
         assert busy.wait(PATIENCE)
     free.set()
     until(lambda: len(calls) == 2)

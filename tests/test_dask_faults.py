@@ -60,7 +60,7 @@ def parcel(log: Path, seconds: float) -> Parcel:
 
     script = f'echo "start $1" >>{log}; sleep {seconds}; echo "end $1" >>{log}'.encode()
     command = Command(compile_template([b"sh", b"-c", script, b"_", b"{}"]), PATH, Place(log.with_name("j.jsonl")))
-    job: Job[Any] = Job((Item(b"x", None, 1),), (1,), ("0" * 32,), os.urandom(4).hex(), 1, named=True)
+    job: Job[Any] = Job((Item(b"x", None, 1),), (b"x",), (1,), ("0" * 32,), os.urandom(4).hex(), 1, named=True)
     return Parcel(job.name, job, pickle.dumps(command), 1 << 20)
 
 

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import Empty
 from typing import Any
 from unittest import mock
 
@@ -104,14 +103,13 @@ class Crew:
     def stop(self, signum: int) -> None:
         raise AssertionError("nobody sent a signal")
 
-    def get(self, timeout: float) -> Outcome[None]:
-        assert self._running, "the loop waits, and nothing runs"
-        self._more = self._script.together
-        return self.get_nowait()
+    def empty(self) -> bool:
+        return not self._more
 
-    def get_nowait(self) -> Outcome[None]:
-        if not self._more or not self._running:
-            raise Empty
+    def get(self, timeout: float | None = None) -> Outcome[None]:
+        assert self._running, "the loop waits, and nothing runs"
+        if timeout is not None:
+            self._more = min(self._script.together, len(self._running))
         self._more -= 1
         self._disk.step("end")
         job = self._running.pop(self._random.randrange(len(self._running)))
