@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, repeat, tee
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, TypeVar
@@ -260,9 +259,8 @@ def _bytes(name: Any) -> bytes:
 
 
 def _numbered(items: Iterable[T], key: Callable[[T], Key]) -> Iterator[Item[T]]:
-    named, values = tee(items)
-    fields = zip(map(_bytes, map(key, named)), values, count(1))
-    return map(tuple.__new__, repeat(Item), fields)
+    for index, item in enumerate(items, 1):  # a generator: a key that raises StopIteration must not end the list
+        yield Item(_bytes(key(item)), item, index)
 
 
 class _Show:

@@ -6,12 +6,14 @@ import asyncio
 import functools
 import json
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from conftest import PATIENCE
 
 from resumectl import JournalError, process_batches, read_journal, read_results, reset
 
@@ -158,7 +160,7 @@ def test_an_interrupt_leaves_a_journal_that_resumes(book: Path, error: type[Base
 def test_several_jobs_run_in_threads_and_one_in_the_callers(book: Path) -> None:
     """With three jobs three batches meet at a barrier."""
     threads: set[int] = set()
-    barrier = threading.Barrier(3, timeout=30)
+    barrier = threading.Barrier(3, timeout=PATIENCE)
 
     def handler(batch: list[int]) -> bool:
         threads.add(threading.get_ident())
@@ -220,6 +222,55 @@ def test_the_key_names_an_item(book: Path) -> None:
     assert [entry.id for entry in read_journal(book)][5:] == [b"x", b"y"]
     with pytest.raises(TypeError, match="a key must be str, bytes or int, not float"):
         process_batches([1.5], handler, key=lambda item: item, checkpoint=book)  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_key_that_raises_ends_no_list_early_and_names_nothing_wrong(book: Path, listed: bool) -> None:
+    """Not even a StopIteration, by which a loop would take the list to be at its end."""
+    items = [{"id": "a"}, {"name": "b"}, {"id": "c"}]
+    got: list[Any] = []
+    with pytest.raises(RuntimeError):
+        process_batches(
+            items if listed else iter(items),
+            lambda batch: got.extend(batch) or True,
+            key=lambda item: next(value for name, value in item.items() if name == "id"),
+            checkpoint=book,
+        )
+    assert got == [] and not (book.exists() and "c" in states(book))
+
+
+def test_items_are_let_go_of_when_their_batch_has_ended(book: Path) -> None:
+    """Whatever an item holds, and wherever it comes from: it is asked for once, and not kept."""
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    class Heavy:
+        def __init__(self, id: int) -> None:
+            self.id = id
+            alive.add(self)
+
+    class Source:
+        def __init__(self) -> None:
+            self.left = iter(range(40))
+
+        def __iter__(self) -> Source:
+            return self
+
+        def __copy__(self) -> Source:
+            return self
+
+        def __next__(self) -> Heavy:
+            return Heavy(next(self.left))
+
+    most: list[int] = []
+    handed: list[int] = []
+
+    def handler(batch: list[Heavy]) -> bool:
+        handed.extend(item.id for item in batch)
+        most.append(len(alive))
+        return True
+
+    assert process_batches(Source(), handler, checkpoint=book, batch_size=1).ok
+    assert handed == list(range(40)) and max(most) <= 3
 
 
 def test_progress_is_told_after_each_batch(book: Path) -> None:
