@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from .verdict import Ended
 
 Streams = tuple[int, int, int]  # descriptors of stdin, stdout, stderr
-POLL = 0.02  # seconds between two looks at a group that was told to go
+POLL = 0.02  # seconds between two looks at a group that was told to go; the most between two at a child
 
 
 class Leash:
@@ -54,16 +54,19 @@ class Leash:
             self._group = child.pid
             return child
 
-    def reap(self, child: subprocess.Popen[bytes]) -> None:
-        """Collect an exited leader; its group stays ours to signal only if it was stopped.
+    def collect(self, child: subprocess.Popen[bytes], *, wait: bool) -> bool:
+        """Collect a leader that has exited, or is waited for; False if it still runs.
 
-        A zombie keeps its group's number from being used again, so the number is
-        given up under the same lock that sends signals.
+        Its group stays ours to signal only if it was stopped.  A zombie keeps its
+        group's number from being used again, so the number is given up under the same
+        lock that sends signals.
         """
         with self._lock:
-            child.wait()
+            if (child.wait() if wait else child.poll()) is None:
+                return False
             if self.signal is None:
                 self._group = 0
+            return True
 
     def empty(self) -> bool:
         """Whether nothing of the group is left; it can't be signalled after that."""
@@ -150,7 +153,7 @@ def run(start: Start, leash: Leash, limits: Limits, *, began: float) -> Ended | 
     if child is None:
         return None
     timed_out = _watch(child, leash, limits, began, start.streams)
-    leash.reap(child)
+    leash.collect(child, wait=True)
     if leash.signal is not None:
         _wait_for_group(leash, limits.grace if timed_out else None)
     code = child.returncode
@@ -160,7 +163,7 @@ def run(start: Start, leash: Leash, limits: Limits, *, began: float) -> Ended | 
 
 def _watch(child: subprocess.Popen[bytes], leash: Leash, limits: Limits, began: float, streams: Streams) -> bool:
     """Wait for the leader's exit; True when a limit passed first (then it has been told to go)."""
-    wait, clock = _Waiter(child), _Clock(limits, began, streams[1:])
+    wait, clock = _Waiter(child, leash), _Clock(limits, began, streams[1:])
     try:
         while (left := clock.left(time.monotonic())) is None or left > 0:
             if wait(left):
@@ -214,10 +217,10 @@ def _wait_for_group(leash: Leash, grace: float | None) -> None:
 
 
 class _Waiter:
-    """Waits for one exit without reaping: by pidfd where there is one, else by asking."""
+    """Waits for one exit: by pidfd where there is one, else by asking again and again, which collects it."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self._child = child
+    def __init__(self, child: subprocess.Popen[bytes], leash: Leash) -> None:
+        self._child, self._leash = child, leash
         self._fd = -1
         if hasattr(os, "pidfd_open"):
             try:
@@ -232,15 +235,13 @@ class _Waiter:
         if self._fd >= 0:
             return bool(self._poll.poll(None if seconds is None else max(0.0, seconds) * 1000))
         end = None if seconds is None else time.monotonic() + seconds
-        while not self._exited():
+        pause = POLL / 20
+        while not self._leash.collect(self._child, wait=False):
             if end is not None and time.monotonic() >= end:
                 return False
-            time.sleep(POLL)
+            time.sleep(pause)
+            pause = min(2 * pause, POLL)
         return True
-
-    def _exited(self) -> bool:
-        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._child.pid, flags) is not None
 
     def close(self) -> None:
         if self._fd >= 0:

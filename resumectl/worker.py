@@ -60,10 +60,11 @@ class Watched(Leash):
             self._warden.tell(b"+", child.pid)
         return child
 
-    def reap(self, child: subprocess.Popen[bytes]) -> None:
-        super().reap(child)
-        if self.signal is None:
+    def collect(self, child: subprocess.Popen[bytes], *, wait: bool) -> bool:
+        ended = super().collect(child, wait=wait)
+        if ended and self.signal is None:
             self._warden.tell(b"-", child.pid)
+        return ended
 
     def empty(self) -> bool:
         gone = super().empty()

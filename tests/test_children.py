@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM, Scratch, until
-from faults import peak_memory
+from faults import patched, peak_memory
 
 DEAF_FAMILY = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ >>pids; while :; do sleep 0.05; done' & echo $$ >>pids; wait"
 FLOOD = 'head -c 1G /dev/zero; head -c 64M /dev/zero >&2; exit "$1"'
@@ -29,6 +29,18 @@ def test_a_command_that_ignores_term_is_killed_with_its_whole_family(scratch: Sc
     assert ended.code == 1 and scratch.records("sh", "failed")[0]["why"] == "timeout"
     pids = [int(pid) for pid in scratch.lines("pids")]
     assert len(pids) == 2 and not any(map(running, pids))
+
+
+def test_commands_are_waited_for_where_no_system_call_can_wait_without_collecting(scratch: Scratch) -> None:
+    """As on macOS before Python 3.13: neither a pidfd nor waitid."""
+    scratch.items("good", "bad", "deaf")
+    script = f'case "$1" in good) exit 0;; bad) exit 3;; *) {DEAF_FAMILY};; esac'
+    env = patched(scratch, "import os\ndel os.pidfd_open, os.waitid")
+    ended = scratch.run("run", "-a", "i", "--timeout", "300ms", "--grace", "200ms", "sh", "-c", script, "_", "{}", env=env)
+    assert ended.code == 1 and "Traceback" not in ended.err
+    ends = {record["id"]: record for record in scratch.records("sh", "done", "failed")}
+    assert (ends["good"]["rc"], ends["bad"]["rc"], ends["deaf"]["why"]) == (0, 3, "timeout")
+    assert not any(running(int(pid)) for pid in scratch.lines("pids"))
 
 
 def test_a_silent_command_is_stopped_by_its_idle_timeout_and_a_talking_one_is_not(scratch: Scratch) -> None:
