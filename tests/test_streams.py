@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import suppress
 
 import pytest
-from conftest import APPEND, PROGRAM, Scratch, until
+from conftest import APPEND, PATIENCE, PROGRAM, Scratch, until
+from faults import patched
 from shell import typed
 
 ECHO = "sh -c 'echo \"$1\"; echo \"$1\" >>effects' _ {}"
@@ -54,6 +56,40 @@ def test_an_output_that_is_full_is_said_and_loses_no_record(scratch: Scratch) ->
     assert scratch.effects() == ["a", "b", "c"]
 
 
+REPORTS = [
+    *["status", "status --json", "status --failed", "log", "log --json", "results", "export", "explain a", "check", "path"],
+    *["presets", "--version", "--help", "status --help", "status --done --json"],
+]
+
+
+def test_a_report_that_can_not_be_written_is_no_success_and_no_bug(scratch: Scratch) -> None:
+    """Its file system is full: 74, one line, for every command that prints; also where the last bytes alone are lost."""
+    scratch.items("a", "b")
+    scratch.run("run", "-a", "i", "sh", "-c", '[ "$1" = a ] && echo "$1"', "_", "{}")
+    for report in REPORTS:
+        full = typed(scratch, f"resumectl {report} >/dev/full")
+        said = "resumectl: standard output: No space left on device; make room and ask again\n"
+        assert (full.code, full.err) == (74, said), report
+
+
+def test_a_report_is_whole_where_its_reader_is_slow_and_the_pipe_does_not_block(scratch: Scratch) -> None:
+    """A parent that shares the pipe may have made it so."""
+    ids = [str(n) for n in range(30_000)]
+    scratch.items(*ids)
+    scratch.run("mark", "done", "--items", "i", "--job", "a")
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(write, b"\n" * 4096)
+    noted = "import select\nask = select.select\nselect.select = lambda *a: (open('waits', 'w'), ask(*a))[1]"
+    process = scratch.start("status", "--done", stdout=write, env=patched(scratch, noted))
+    os.close(write)
+    until(lambda: (scratch.path / "waits").exists() or process.poll() is not None)
+    with open(read) as reader:
+        assert reader.read().split() == ids and process.wait(PATIENCE) == 0
+
+
 def test_a_reader_that_stalls_does_not_stop_the_recording(scratch: Scratch) -> None:
     """At 64 + 2j unprinted items nothing new starts; a signal ends the wait and the rest is counted."""
     scratch.items(*map(str, range(200)))
@@ -65,7 +101,7 @@ def test_a_reader_that_stalls_does_not_stop_the_recording(scratch: Scratch) -> N
     until(lambda: len(scratch.effects()) >= 66)
     until(lambda: len(scratch.records("sh", "done")) >= 66)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == -signal.SIGINT
+    assert process.wait(PATIENCE) == -signal.SIGINT
     os.close(read)
     err, done = (scratch.path / "err").read_text(), len(scratch.effects())
     assert done < 70 and f"the output of {done} ended items was not printed" in err
@@ -91,7 +127,7 @@ def test_a_non_blocking_output_is_written_whole(scratch: Scratch) -> None:
     os.close(write)
     with open(read, "rb") as pipe:
         assert len(pipe.read()) == 500_000
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_version_and_path_go_to_standard_output(scratch: Scratch) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import select
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FrameType
+from typing import Any
+
+UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class Refusal(Exception):
@@ -37,7 +43,8 @@ def main() -> None:
         die(signal.SIGINT)
     if code == 128 + signal.SIGPIPE:
         die(signal.SIGPIPE)
-    _flush()
+    with suppress(OSError):  # it has been said
+        _flush()
     os._exit(code) if code < 128 else die(code - 128)
 
 
@@ -47,7 +54,9 @@ def _run(arguments: Sequence[str]) -> int:
     from .app import app
 
     try:
-        return app(list(arguments), prog_name="resumectl", standalone_mode=False) or 0
+        code = app(list(arguments), prog_name="resumectl", standalone_mode=False) or 0
+        _flush()
+        return code
     except typer.TyperException as error:
         message = " ".join(error.format_message().split()).rstrip(".")  # a choice is listed one a line
         return complain(f"{message[:1].lower()}{message[1:]}; see resumectl{_verb(arguments)} --help", 2)
@@ -62,7 +71,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """What could not be done, or a bug.  Who succeeds needs none of these modules."""
+    """What could not be done, or printed, or a bug.  Who succeeds needs none of these modules."""
     import traceback
 
     from ..lines import JournalError
@@ -70,6 +79,8 @@ def _failed(error: Exception) -> int:
 
     if isinstance(error, JournalError | Unusable):
         return complain(str(error), error.code)
+    if isinstance(error, OSError) and error.errno in UNWRITTEN:  # of a file of ours it would be a JournalError
+        return complain(f"standard output: {error.strerror}; make room and ask again", 74)
     traceback.print_exception(error)
     return complain("this is a bug in resumectl; please report it with the lines above", 70)
 
@@ -130,8 +141,17 @@ def _flush() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         die(signal.SIGPIPE)
-    except (OSError, ValueError, AttributeError):
+    except (ValueError, AttributeError):  # closed, or none
         pass
+
+
+class _Patient(io.FileIO):
+    """A stream that may not block: a write waits for its reader all the same."""
+
+    def write(self, data: Any) -> int:
+        while (count := super().write(data)) is None:
+            select.select([], [self], [])
+        return count
 
 
 def fill_standard_streams() -> None:
@@ -143,6 +163,8 @@ def fill_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)
+    if not os.get_blocking(1):  # as a parent that shares it may have made it
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Patient(1, "w", closefd=False)), sys.stdout.encoding, sys.stdout.errors)
 
 
 def die(number: int) -> None:
