@@ -23,7 +23,7 @@ from resumectl.snapshot import take
 
 PROGRAM = [sys.executable, "-m", "resumectl"]
 APPEND = ("sh", "-c", 'printf "%s\\n" "$1" >>effects', "_", "{}")
-PATIENCE = 30.0  # seconds after which a wait has failed; never a measure of anything
+PATIENCE = 90.0  # seconds after which a wait has failed; never a measure of anything
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from conftest import until
+from conftest import PATIENCE, until
 
 NEEDED = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "sbatch": "slurm-wlm", "munged": "munge"}
 CPUS = 4  # as the node says; Slurm is told not to look
@@ -98,4 +98,4 @@ PartitionName=all Nodes=ALL Default=YES State=UP
         until(lambda: not self._say("squeue", "-h"), "the end of Slurm's jobs")
         for process in reversed(self._processes):
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)

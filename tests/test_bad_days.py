@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import APPEND, Scratch, until
+from conftest import APPEND, PATIENCE, Scratch, until
 from faults import HOLD, bound, filled, opened, patched, small_disk
 
 # Item 2 takes the journal's directory away, unless that is mended.
@@ -124,7 +124,7 @@ def test_a_journal_that_somebody_else_touches_stops_the_run(scratch: Scratch, ch
     there = scratch.journal().read_bytes() if scratch.journal().exists() else None
     until(lambda: "starting nothing more" in (scratch.path / "err").read_text())
     opened(scratch)
-    assert process.wait(30) == 74
+    assert process.wait(PATIENCE) == 74
     text = (scratch.path / "err").read_text()
     assert scratch.effects() == ["a"] and str(scratch.journal()) in text
     if change is append:  # the file is still ours: what ended is recorded after all

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from batches import Batches, script
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 
 COUNT = ("sh", "-c", "echo $#", "_", "{}")
 ECHO = ("echo",)
@@ -50,7 +50,7 @@ def test_a_stream_starts_with_what_is_there_and_then_fills_its_batches(batches: 
     (scratch.path / "go").touch()
     until(lambda: scratch.effects() == ["1", "5"])
     os.close(write)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_a_batch_is_made_smaller_when_its_arguments_would_grow_too_long(batches: Batches) -> None:

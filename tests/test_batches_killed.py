@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from batches import WORK, Batches, script
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from faults import opened
 from warm import Warm
 
@@ -95,7 +95,7 @@ def test_a_batch_that_outlives_its_killed_run_is_waited_for_and_its_report_is_re
         process = scratch.start(*words, stderr=err)
     until(lambda: b"still live" in (scratch.path / "err").read_bytes())
     opened(scratch)
-    assert process.wait(30) == 0 and scratch.effects() == ids
+    assert process.wait(PATIENCE) == 0 and scratch.effects() == ids
     assert "5 items: 3 done, 2 new" in (scratch.path / "err").read_text()
     assert batches.starts() == [ids[:3], ids[3:]] and batches.papers() == []
 

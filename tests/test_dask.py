@@ -11,7 +11,7 @@ import time
 from collections import Counter
 
 import pytest
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from farm import Farm, Hands, started_once
 
 pytest.importorskip("distributed", reason="the extra resumectl[dask] is not installed")
@@ -32,7 +32,7 @@ def test_a_job_without_workers_waits_for_them_and_a_signal_ends_the_wait(scratch
     run = hands.start()
     until(lambda: "waiting for workers" in hands.err)
     run.send_signal(TERM)
-    assert run.wait(30) == -TERM and not scratch.journal().exists()
+    assert run.wait(PATIENCE) == -TERM and not scratch.journal().exists()
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_a_late_worker_takes_items_at_once(scratch: Scratch, farm: Farm) -> None
     until(lambda: len({record["worker"] for record in scratch.records("sh", "began")}) == 2)
     assert time.time() - there < 2
     run.send_signal(INT)
-    assert run.wait(30) == -INT and started_once(scratch)
+    assert run.wait(PATIENCE) == -INT and started_once(scratch)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_ctrl_c_lets_what_began_end_and_takes_the_rest_back(scratch: Scratch, fa
     run = hands.start()
     until(lambda: hands.count("start") == 2)
     run.send_signal(INT)
-    assert run.wait(30) == -INT
+    assert run.wait(PATIENCE) == -INT
     verdicts = Counter(hands.ended().values())
     assert verdicts == {"done": 2, "uncharged": window(2) - 2} and hands.count("start") == hands.count("end") == 2
 
@@ -96,7 +96,7 @@ def test_a_second_ctrl_c_leaves_no_child_on_any_worker(scratch: Scratch, farm: F
     run.send_signal(INT)
     until(lambda: "interrupted" in hands.err)
     run.send_signal(INT)
-    assert run.wait(30) == -INT
+    assert run.wait(PATIENCE) == -INT
     assert not hands.children()
     assert sorted(record["why"] for record in scratch.records("sh", "cut_off")) == ["sigint", "sigint"]
     assert Counter(hands.ended().values()) == {"cut_off": 2, "uncharged": window(2) - 2}
@@ -158,7 +158,7 @@ def test_a_worker_killed_with_an_item_cuts_it_off_and_the_others_run_once(scratc
     run = hands.start()
     until(lambda: hands.count("start") == 2)
     os.kill(victim.pid, KILL)
-    assert run.wait(60) == 1, hands.err
+    assert run.wait(PATIENCE) == 1, hands.err
     cut = scratch.records("sh", "cut_off")
     assert [record["why"] for record in cut] == ["worker"]
     assert started_once(scratch) and hands.count("start") == len(names)
@@ -178,7 +178,7 @@ def test_a_worker_killed_outright_takes_its_command_with_it_too(scratch: Scratch
     )
     until(lambda: hands.count("start"))
     os.kill(worker.pid, KILL)
-    assert run.wait(30) == 1
+    assert run.wait(PATIENCE) == 1
     hands.gone()
     assert hands.count("end") == 0 and hands.ended() == dict.fromkeys(names, "cut_off")
 
@@ -192,8 +192,8 @@ def test_a_worker_told_to_go_takes_its_command_with_it(scratch: Scratch, farm: F
     run = hands.start()
     until(lambda: hands.count("start"))
     os.kill(worker.pid, TERM)
-    worker.wait(20)
-    assert run.wait(30) == 1 and [r["why"] for r in scratch.records("sh", "cut_off")] == ["worker"]
+    worker.wait(PATIENCE)
+    assert run.wait(PATIENCE) == 1 and [r["why"] for r in scratch.records("sh", "cut_off")] == ["worker"]
     hands.gone()
 
 
@@ -207,7 +207,7 @@ def test_no_secret_of_the_environment_reaches_a_log(scratch: Scratch, farm: Farm
     run = hands.start()
     until(lambda: hands.count("start") == 2)
     os.kill(victim.pid, KILL)
-    run.wait(60)
+    run.wait(PATIENCE)
     assert "s3cr3t" not in farm.logs() + hands.err + scratch.journal().read_text()
 
 
@@ -226,7 +226,7 @@ def test_coordinators_and_a_worker_are_killed_and_every_repeat_is_announced(scra
     run = hands.start()
     until(lambda: hands.count("end") > 70)
     os.kill(victim.pid, KILL)
-    run.wait(60)
+    run.wait(PATIENCE)
     ended = hands.run()
     assert ended.code == 0, ended.err
     said = hands.err + ended.err

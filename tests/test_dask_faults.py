@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from farm import Farm, Hands, raises
 from faults import patched, peak_memory
 
@@ -85,7 +85,7 @@ def retire_its_worker(engine: Dask, farm: Farm, log: Path) -> None:
     engine.client.retire_workers([where])
     future.result(20)
     future.release()
-    process.wait(20)
+    process.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("trouble", [lose_its_result, retire_its_worker])
@@ -154,7 +154,7 @@ def test_another_scheduler_at_the_same_port_knows_nothing_so_nothing_is_called_r
     until(lambda: hands.count("start"))
     port = farm.address.rpartition(":")[2]
     farm.end(farm.scheduler, signal.SIGKILL)
-    assert run.wait(40) == 3 and "the scheduler was lost" in hands.err
+    assert run.wait(PATIENCE) == 3 and "the scheduler was lost" in hands.err
     hands.gone()
     scratch.journal().write_bytes(b"".join(_before_the_end(scratch.journal())))  # as if it had been killed too
     again = Farm(tmp_path / "two", port=int(port))
@@ -187,7 +187,7 @@ def test_a_frozen_worker_is_given_up_and_what_it_had_is_killed_when_it_thaws(scr
         os.kill(frozen.pid, signal.SIGSTOP)
         until(lambda: scratch.records("sh", "cut_off"))
         os.kill(frozen.pid, signal.SIGCONT)
-        run.wait(30)
+        run.wait(PATIENCE)
         hands.gone()
         assert hands.count("start") == 2 and hands.count("end") == 0
         assert [record["why"] for record in scratch.records("sh", "cut_off")] == ["worker"]

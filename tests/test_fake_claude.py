@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import PATIENCE
 
 from resumectl import presets
 from resumectl.verdict import Ended, Rules, judge
@@ -34,7 +35,7 @@ class Fake:
             return subprocess.Popen(argv, stdin=stdin, stdout=out, stderr=err, env={**self.env, **env})
 
     def call(self, *argv, **named):
-        code = self.start(*argv, **named).wait(timeout=20)
+        code = self.start(*argv, **named).wait(PATIENCE)
         return code, (self.folder / "out").read_bytes(), (self.folder / "err").read_bytes()
 
     def lines(self, name="calls.jsonl"):
@@ -136,7 +137,7 @@ def test_what_hangs_ends_by_a_signal_only(fake, name, code):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=0.2)
         process.kill()
-    assert process.wait(timeout=10) == code
+    assert process.wait(PATIENCE) == code
     out = (fake.folder / "out").read_bytes()
     assert bool(out) == (name == "hang-after-result")
     found = judged(Ended(None, signal=-code, timed_out=True), out, b"", "json")
@@ -151,7 +152,7 @@ def test_an_interrupt_is_answered_with_130_or_in_a_variant_with_0(fake):
         fake.wait_for("calls.jsonl")
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == code
+        assert process.wait(PATIENCE) == code
 
 
 def test_the_plan_goes_by_item_and_call_and_the_last_outcome_repeats(fake):
@@ -243,7 +244,7 @@ def test_its_old_version_hangs_on_an_open_pipe(fake):
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.5)
     os.close(write)
-    assert process.wait(timeout=10) == 0
+    assert process.wait(PATIENCE) == 0
     os.close(read)
 
 

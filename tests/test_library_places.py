@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 
 from resumectl import JournalError, process_batches, read_journal, read_results
 
@@ -140,7 +140,7 @@ def test_a_sigterm_ends_the_program_as_its_own_handler_says(scratch: Scratch) ->
     process = subprocess.Popen([sys.executable, "work.py", "x"], cwd=scratch.path, env=scratch.env)
     until(lambda: scratch.lines("begun"))
     process.terminate()
-    assert process.wait(30) == -signal.SIGTERM
+    assert process.wait(PATIENCE) == -signal.SIGTERM
     subprocess.run([sys.executable, "work.py"], cwd=scratch.path, env=scratch.env, check=True)
     assert scratch.lines("begun") == ["0", "0", "1", "2"]
 

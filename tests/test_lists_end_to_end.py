@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from conftest import APPEND, Scratch, until
+from conftest import APPEND, PATIENCE, Scratch, until
 from faults import HOLD, opened
 from shell import continued, typed
 
@@ -88,7 +88,7 @@ def test_the_first_item_starts_as_soon_as_its_line_has_been_read(scratch: Scratc
     status = scratch.status()
     assert status["state"] == "running" and status["counts"]["done"] == 3 and status["continue"] is None
     os.close(write)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_a_stream_that_was_cut_short_is_not_taken_for_the_whole_list(scratch: Scratch) -> None:
@@ -99,7 +99,7 @@ def test_a_stream_that_was_cut_short_is_not_taken_for_the_whole_list(scratch: Sc
     os.write(write, b"1\n")
     until(lambda: scratch.effects())
     process.send_signal(2)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE)
     os.close(write)
     assert process.returncode == -2 and b"to continue: pipe the list into the same command again" in err
     assert b"continue by piping the list into the same command again" in scratch.run("status").out
@@ -116,7 +116,7 @@ def test_a_slow_run_reads_its_list_slowly(scratch: Scratch) -> None:
     endless.kill()
     endless.wait()
     opened(scratch)
-    assert process.wait(30) == 0 and scratch.effects() == ["y" * 100]
+    assert process.wait(PATIENCE) == 0 and scratch.effects() == ["y" * 100]
 
 
 def test_a_repeated_id_runs_once_or_is_refused(scratch: Scratch) -> None:
@@ -156,7 +156,7 @@ def test_a_dry_run_says_what_would_run_and_touches_nothing(scratch: Scratch) -> 
     assert scratch.run("run", "--items", "i", "--dry-run", *HOLD).code == 0
     assert scratch.journal().read_bytes() == before
     opened(scratch)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
     done = scratch.run("run", "--items", "i", "--dry-run", *HOLD)
     assert done.code == 0 and "5 done: skipped" in done.err and "would start 0 items" in done.err
 

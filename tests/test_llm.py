@@ -11,7 +11,7 @@ import signal
 from datetime import datetime
 
 import pytest
-from conftest import until
+from conftest import PATIENCE, until
 from faults import patched
 from llm import CLAUDE, FAR, TEXT, Llm
 from shell import Terminal
@@ -117,7 +117,7 @@ def test_bursts_of_429_settle_at_fewer_slots_and_recover(llm: Llm) -> None:
     until(lambda: sum(line["event"] == "end" and line["how"] == 0 for line in llm.noted()) >= 30)
     (llm.state / "lifted").touch()
     before = len(llm.noted())
-    assert process.wait(60) == 0 and llm.counts() == {"done": 120}
+    assert process.wait(PATIENCE) == 0 and llm.counts() == {"done": 120}
     slow = llm.ends("uncharged")
     assert slow and {record["why"] for record in slow} == {"slow"} and not llm.ends("failed")
     assert llm.most_at_once(llm.noted()[:before]) > 3 and llm.most_at_once(llm.noted()[before:]) > 3
@@ -148,7 +148,7 @@ def test_a_limit_that_is_sat_out_is_counted_down_and_ctrl_c_ends_the_wait_at_onc
         signal.signal(signal.SIGINT, before)
     assert "2100-01-0" in "".join(lines) or "2099-12-31" in "".join(lines)
     process.send_signal(signal.SIGINT)  # type: ignore[attr-defined]
-    assert process.wait(5) == -signal.SIGINT  # type: ignore[attr-defined]
+    assert process.wait(PATIENCE) == -signal.SIGINT  # type: ignore[attr-defined]
     assert llm.counts() == {"done": 1, "new": 2} and "to continue: " in llm.scratch.lines("said")[-1]
     noted = len(llm.noted())
     assert llm.run("-j", "2").code == 0
@@ -169,6 +169,6 @@ def test_a_limit_is_over_when_the_walls_clock_says_so(llm: Llm) -> None:
     """Also when decades went by while the machine slept: then the next other item goes first."""
     process, _ = waiting(llm, **patched(llm.scratch, AHEAD))
     llm.scratch.write("later", b"")
-    assert process.wait(30) == 0  # type: ignore[attr-defined]
+    assert process.wait(PATIENCE) == 0  # type: ignore[attr-defined]
     assert llm.calls() == ["item-0001", "item-0002", "item-0003", "item-0002"]
     assert [record["why"] for record in llm.ends("uncharged", "end")] == ["limit", "complete"]

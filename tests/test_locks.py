@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from faults import HOLD, opened, patched
 
 NO_LOCKS = """
@@ -39,7 +39,7 @@ def test_a_second_run_exits_4_and_names_the_first(scratch: Scratch) -> None:
     status = scratch.status()
     assert (status["state"], status["pid"]) == ("running", process.pid)
     opened(scratch)
-    assert process.wait(30) == 0 and scratch.effects() == ["a", "b"]
+    assert process.wait(PATIENCE) == 0 and scratch.effects() == ["a", "b"]
 
 
 def test_a_second_run_may_wait_for_the_first(scratch: Scratch) -> None:
@@ -47,8 +47,8 @@ def test_a_second_run_may_wait_for_the_first(scratch: Scratch) -> None:
     process = holding(scratch)
     waiting = scratch.start("run", "--items", "i", "--lock-wait", "1m", *HOLD, stderr=subprocess.PIPE)
     opened(scratch)
-    _, err = waiting.communicate(timeout=30)
-    assert process.wait(30) == 0 and waiting.returncode == 0 and b"nothing to do" in err
+    _, err = waiting.communicate(timeout=PATIENCE)
+    assert process.wait(PATIENCE) == 0 and waiting.returncode == 0 and b"nothing to do" in err
     assert scratch.effects() == ["a", "b"]
 
 
@@ -83,7 +83,7 @@ def test_a_run_is_safe_though_its_lock_file_was_deleted(scratch: Scratch) -> Non
     refused = scratch.run("run", "--items", "i", "--orphan-wait", "0", *HOLD)
     assert refused.code == 4 and str(process.pid) in refused.err
     opened(scratch)
-    assert process.wait(30) == 0 and scratch.effects() == ["a", "b"]
+    assert process.wait(PATIENCE) == 0 and scratch.effects() == ["a", "b"]
 
 
 def test_a_lock_that_the_file_system_refuses_is_exit_74(scratch: Scratch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import APPEND, Quick, until
+from conftest import APPEND, PATIENCE, Quick, until
 from faults import HOLD, opened
 
 from resumectl.disk import Disk
@@ -94,7 +94,7 @@ def test_it_ends_when_its_reader_has_gone(quick: Quick) -> None:
     process = quick.start("log", "-f", stdout=subprocess.PIPE)
     assert process.stdout is not None and b"done" in process.stdout.readline()
     process.stdout.close()
-    assert process.wait(timeout=30) == -signal.SIGPIPE
+    assert process.wait(PATIENCE) == -signal.SIGPIPE
 
 
 class Enough(Exception):

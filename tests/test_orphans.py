@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from faults import HOLD, opened
 
 # A command that leaves a daemon behind, with its streams closed and in a session of its own.
@@ -57,7 +57,7 @@ def test_a_run_waits_for_the_commands_of_a_killed_one_and_names_them(scratch: Sc
     assert f"still live (pid {pid}" in (scratch.path / "err").read_text()
     assert scratch.lines("begun") == ["a"]
     opened(scratch)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
     assert "cut off before: a" in (scratch.path / "err").read_text()
     assert scratch.effects() == ["a", "a", "b"] and scratch.records("sh", "cut_off")[0]["why"] == "crash"
 
@@ -140,6 +140,6 @@ def test_nothing_is_waited_for_when_the_killed_run_left_nothing(scratch: Scratch
     """The command died too (out of memory, a reboot): its item is cut off and runs again at once."""
     scratch.items("a", "b")
     crash = 'echo "$1" >>effects; [ -e up ] || { touch up; kill -9 $PPID; kill -9 $$; }'
-    assert scratch.start("run", "--items", "i", "sh", "-c", crash, "_", "{}").wait(30) == -signal.SIGKILL
+    assert scratch.start("run", "--items", "i", "sh", "-c", crash, "_", "{}").wait(PATIENCE) == -signal.SIGKILL
     again = scratch.run("run", "--items", "i", "sh", "-c", crash, "_", "{}")
     assert again.code == 0 and "still live" not in again.err and scratch.effects() == ["a", "a", "b"]

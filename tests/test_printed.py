@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from faults import HOLD, bound, filled, opened, small_disk
 from kept import PRINTS, Kept, printed, sha256
 
@@ -50,7 +50,7 @@ def test_keep_order_holds_output_back_and_no_slot(kept: Kept) -> None:
     until(lambda: kept.scratch.journal().exists() and len(kept.scratch.records("sh", "done")) == 29)
     assert (kept.scratch.path / "o").read_bytes() == b""
     opened(kept.scratch)
-    assert process.wait(30) == 0 and kept.scratch.lines("o") == ids
+    assert process.wait(PATIENCE) == 0 and kept.scratch.lines("o") == ids
 
 
 def test_keep_order_without_keeping_leaves_nothing_behind(kept: Kept) -> None:
@@ -101,7 +101,7 @@ def test_ungroup_hands_our_own_streams_over_and_keeps_nothing(kept: Kept) -> Non
         process = kept.scratch.start("run", "-a", "i", "-u", "sh", "-c", "echo early; " + HOLD[2], "_", "{}", stdout=out)
     until(lambda: kept.scratch.lines("o") == ["early"])
     opened(kept.scratch)
-    assert process.wait(30) == 0 and not kept.file().exists()
+    assert process.wait(PATIENCE) == 0 and not kept.file().exists()
     assert kept.run("results").code == 1
 
 
@@ -166,7 +166,7 @@ def test_a_file_is_in_its_place_only_when_its_item_is_done(kept: Kept) -> None:
     until(lambda: (kept.scratch.path / "o/a.part").exists() and (kept.scratch.path / "o/a.part").read_bytes() == b"half\n")
     assert names(kept.scratch.path / "o") == ["a.part"]
     opened(kept.scratch)
-    assert process.wait(30) == 1 and names(kept.scratch.path / "o") == []
+    assert process.wait(PATIENCE) == 1 and names(kept.scratch.path / "o") == []
     assert kept.run("results", "--failed").code == 0 and kept.out() == b"half\n"
     (kept.scratch.path / "bad").unlink()
     assert kept.run("run", "-a", "i", "--out", "o/{}", *hold).code == 0

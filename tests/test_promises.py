@@ -6,7 +6,7 @@ import shlex
 import signal
 
 import pytest
-from conftest import APPEND, Scratch, until
+from conftest import APPEND, PATIENCE, Scratch, until
 from faults import patched
 from shell import continued, typed
 
@@ -32,7 +32,7 @@ def crash(scratch: Scratch, *options: str) -> None:
     """A run that is killed while it does `c`, the second of three."""
     scratch.items("a", "c", "b")
     process = scratch.start("run", "--items", "i", *options, *CRASHING)
-    assert process.wait(30) == -signal.SIGKILL
+    assert process.wait(PATIENCE) == -signal.SIGKILL
     until(lambda: len(scratch.effects()) == 2)
 
 
@@ -58,7 +58,7 @@ def test_a_repeat_is_announced_before_it_begins(scratch: Scratch) -> None:
     told = 'grep "^cut off" err >>seen; touch go'
     with (scratch.path / "err").open("wb") as err:
         words = ("run", "--accept-command", "--items", "i", "sh", "-c", told, "_", "{}")
-        assert scratch.start(*words, stderr=err, env=patched(scratch, LATE_PRINTER)).wait(30) == 0
+        assert scratch.start(*words, stderr=err, env=patched(scratch, LATE_PRINTER)).wait(PATIENCE) == 0
     assert scratch.lines("seen") == ["cut off before: c"] * 2
 
 

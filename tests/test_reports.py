@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from conftest import APPEND, Scratch, until
+from conftest import APPEND, PATIENCE, Scratch, until
 from faults import HOLD, opened
 from kept import Kept
 from shell import Terminal
@@ -103,7 +103,7 @@ def test_a_child_that_shuts_down_in_order_after_an_interrupt_is_cut_off(scratch:
     process.send_signal(signal.SIGINT)
     until(lambda: "again stops" in (scratch.path / "err").read_text())
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == -signal.SIGINT and scratch.has(cut_off=1, done=0)
+    assert process.wait(PATIENCE) == -signal.SIGINT and scratch.has(cut_off=1, done=0)
     opened(scratch)
     assert scratch.run("run", "-a", "i", "sh", "-c", script, "_").code == 0 and scratch.effects() == ["a"]
 
@@ -196,4 +196,4 @@ def test_nothing_starts_after_an_interrupt_whatever_is_queued(scratch: Scratch) 
     until(lambda: len(scratch.lines("begun")) == 2)
     process.send_signal(signal.SIGINT)
     opened(scratch)
-    assert process.wait(30) == -signal.SIGINT and len(scratch.lines("begun")) == 2 and len(scratch.effects()) == 2
+    assert process.wait(PATIENCE) == -signal.SIGINT and len(scratch.lines("begun")) == 2 and len(scratch.effects()) == 2

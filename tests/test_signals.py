@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import APPEND, PROGRAM, Scratch, until
+from conftest import APPEND, PATIENCE, PROGRAM, Scratch, until
 from faults import HOLD, WAITING, opened
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -46,7 +46,7 @@ class Running:
         self.process.send_signal(number)
 
     def end(self) -> int:
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
     def why(self) -> list[str]:
         return [record["why"] for record in self.scratch.records("sh", "cut_off", "end")]
@@ -113,7 +113,7 @@ def test_a_run_that_was_told_to_stop_ends_by_the_signal_even_if_its_last_item_en
     until(lambda: scratch.lines("begun"))
     process.send_signal(INT)
     opened(scratch)
-    assert process.wait(30) == -INT and scratch.effects() == ["a"]
+    assert process.wait(PATIENCE) == -INT and scratch.effects() == ["a"]
     assert scratch.run("run", "--items", "i", *HOLD).code == 0
 
 
@@ -138,21 +138,21 @@ def test_a_wait_of_our_own_ends_at_once(scratch: Scratch) -> None:
     waiting = scratch.start("run", "--items", "i", "--lock-wait", "1h", *HOLD)
     until(lambda: catches(waiting.pid, TERM), "a handler")
     waiting.send_signal(TERM)
-    assert waiting.wait(5) == -TERM
+    assert waiting.wait(PATIENCE) == -TERM
     running.process.kill()
     running.process.wait()
     with open(scratch.path / "orphans", "wb") as err:
         waiting = scratch.start("run", "--items", "i", "--orphan-wait", "1h", *HOLD, stderr=err)
     until(lambda: "still live" in (scratch.path / "orphans").read_text())
     waiting.send_signal(INT)
-    assert waiting.wait(5) == -INT
+    assert waiting.wait(PATIENCE) == -INT
     opened(scratch)
     read, write = os.pipe()
     waiting = scratch.start("run", "--job", "stream", *APPEND, stdin=read)
     os.write(write, b"x\n")
     until(lambda: scratch.effects().count("x"))
     waiting.send_signal(HUP)
-    assert waiting.wait(5) == -HUP
+    assert waiting.wait(PATIENCE) == -HUP
 
 
 def catches(pid: int, number: int) -> bool:
@@ -173,4 +173,4 @@ def test_a_shell_loop_around_a_run_stops_with_it(scratch: Scratch) -> None:
     until(lambda: scratch.lines("begun"))
     os.killpg(shell.pid, INT)
     opened(scratch)
-    assert shell.wait(30) == -INT and scratch.lines("loop") == []
+    assert shell.wait(PATIENCE) == -INT and scratch.lines("loop") == []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Scratch, until
+from conftest import PATIENCE, Scratch, until
 from farm import Farm, Hands, started_once
 from slurm import Slurm, Unavailable
 
@@ -45,7 +45,7 @@ def test_workers_come_by_sbatch_go_by_scancel_and_a_second_sbatch_finishes_the_l
         until(lambda: scratch.records("sh", "cut_off"))
         before = hands.count("start")
         slurm.sbatch(*recipe, env=farm.env)
-        assert run.wait(60) == 1, hands.err
+        assert run.wait(PATIENCE) == 1, hands.err
         assert hands.count("start") > before and started_once(scratch)
         last = hands.run()
         assert last.code == 0, last.err

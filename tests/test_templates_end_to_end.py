@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import APPEND, Scratch, until
+from conftest import APPEND, PATIENCE, Scratch, until
 from kept import Kept
 from shell import typed
 
@@ -183,7 +183,7 @@ def test_each_line_of_a_growing_list_starts_at_once(scratch: Scratch) -> None:
             until(lambda n=n: len(scratch.effects()) == n + 1)
     tail.kill()
     tail.wait()
-    assert process.wait(30) == 0 and scratch.effects() == [str(n) for n in range(10)]
+    assert process.wait(PATIENCE) == 0 and scratch.effects() == [str(n) for n in range(10)]
 
 
 def test_names_that_are_not_text_pass_through_find_and_fields(kept: Kept) -> None:

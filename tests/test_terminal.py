@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from conftest import APPEND, Scratch, until
+from conftest import APPEND, PATIENCE, Scratch, until
 from faults import HOLD, opened
 from shell import Terminal
 
@@ -93,7 +93,7 @@ def test_a_closed_terminal_stops_the_run_and_leaves_nothing_running(scratch: Scr
     terminal = Terminal(scratch, "run", "--items", "i", *HOLD)
     until(lambda: scratch.lines("begun"))
     terminal.hang_up()
-    assert terminal.process.wait(30) == -signal.SIGHUP
+    assert terminal.process.wait(PATIENCE) == -signal.SIGHUP
     opened(scratch)
     again = scratch.run("run", "--items", "i", "--orphan-wait", "0", *HOLD)
     assert again.code == 0 and "cut off before: a" in again.err and scratch.effects() == ["a", "b"]
@@ -108,7 +108,7 @@ def test_a_terminal_that_nobody_reads_holds_neither_the_records_nor_the_end(scra
     until(lambda: len(scratch.records("sh", "done")) == 3)
     until(lambda: scratch.records("sh", "end"))
     terminal.process.send_signal(signal.SIGTERM)
-    assert terminal.process.wait(30) == -signal.SIGTERM
+    assert terminal.process.wait(PATIENCE) == -signal.SIGTERM
     assert scratch.run("run", "--items", "i", *flood).code == 0
 
 

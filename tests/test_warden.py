@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import until
+from conftest import PATIENCE, until
 
 from resumectl.warden import Warden, end, running
 
@@ -27,7 +27,7 @@ def test_a_group_that_ignores_a_term_is_killed_and_one_that_is_gone_is_no_matter
     gone.wait()
     assert stubborn.stdout is not None and stubborn.stdout.readline() == b"ready\n"
     end({stubborn.pid, gone.pid}, 0.1)
-    assert stubborn.wait(30) == -signal.SIGKILL
+    assert stubborn.wait(PATIENCE) == -signal.SIGKILL
 
 
 def test_it_ends_what_runs_when_whoever_made_it_is_killed(tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ def test_it_goes_when_its_worker_has_ended_well() -> None:
     warden.tell(b"+", 1 << 22)
     warden.tell(b"-", 1 << 22)
     warden.close()
-    assert warden._process.wait(30) == 0
+    assert warden._process.wait(PATIENCE) == 0
