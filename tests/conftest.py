@@ -195,6 +195,12 @@ def ram(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
+@pytest.fixture
+def book(ram: Path) -> Path:
+    """Where a checkpoint of `process_batches` is to be."""
+    return ram / "work.jsonl"
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[Any]:
     """A PostgreSQL of the tests' own, or why there is none; ask `tables.needs` for it."""

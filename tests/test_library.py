@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from checkpoints import record, states
 from conftest import PATIENCE
 
 from resumectl import JournalError, process_batches, read_journal, read_results, reset
 
 ABC = ["a", "b", "c", "d", "e"]
-
-
-@pytest.fixture
-def book(ram: Path) -> Path:
-    return ram / "work.jsonl"
-
-
-def states(book: Path) -> dict[str, str]:
-    return {entry.id.decode(): entry.state for entry in read_journal(book)}
-
-
-def record(book: Path, kind: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in book.read_bytes().splitlines()]
-    return [line for line in lines if line["t"] == kind]
 
 
 def test_done_is_what_came_back_as_done_and_nothing_else(book: Path) -> None:
@@ -175,37 +160,6 @@ def test_several_jobs_run_in_threads_and_one_in_the_callers(book: Path) -> None:
     assert threads == {threading.get_ident()}
 
 
-def test_a_generator_is_read_no_further_than_the_handler_has_come(book: Path) -> None:
-    """Batches are full all the same, and what ended is recorded before the generator is asked for more."""
-    taken: list[int] = []
-    seen: list[tuple[int, int, int]] = []
-
-    def numbers() -> Iterator[int]:
-        for n in range(7):
-            taken.append(n)
-            if n and n % 3 == 0:
-                assert sum(entry.state == "done" for entry in read_journal(book)) == n
-            yield n
-
-    def handler(batch: list[int]) -> bool:
-        seen.append((batch[0], len(batch), len(taken)))
-        return True
-
-    summary = process_batches(numbers(), handler, checkpoint=book, batch_size=3)
-    assert seen == [(0, 3, 3), (3, 3, 6), (6, 1, 7)] and summary.total == 7 and summary.ok
-    assert record(book, "list")[0]["total"] == 7
-
-
-def test_a_generator_that_raises_leaves_what_was_done(book: Path) -> None:
-    def broken() -> Iterator[str]:
-        yield from "abc"
-        raise OSError("the source is gone")
-
-    with pytest.raises(OSError, match="the source is gone"):
-        process_batches(broken(), lambda batch: True, checkpoint=book, batch_size=1)
-    assert states(book) == dict.fromkeys("abc", "done") and process_batches(ABC, lambda batch: True, checkpoint=book).resumed == 3
-
-
 def test_the_key_names_an_item(book: Path) -> None:
     """By default the item itself, else its `id`, as a field or an attribute; repeats are one."""
     seen: list[Any] = []
@@ -222,55 +176,6 @@ def test_the_key_names_an_item(book: Path) -> None:
     assert [entry.id for entry in read_journal(book)][5:] == [b"x", b"y"]
     with pytest.raises(TypeError, match="a key must be str, bytes or int, not float"):
         process_batches([1.5], handler, key=lambda item: item, checkpoint=book)  # type: ignore[arg-type,return-value]
-
-
-@pytest.mark.parametrize("listed", [True, False])
-def test_a_key_that_raises_ends_no_list_early_and_names_nothing_wrong(book: Path, listed: bool) -> None:
-    """Not even a StopIteration, by which a loop would take the list to be at its end."""
-    items = [{"id": "a"}, {"name": "b"}, {"id": "c"}]
-    got: list[Any] = []
-    with pytest.raises(RuntimeError):
-        process_batches(
-            items if listed else iter(items),
-            lambda batch: got.extend(batch) or True,
-            key=lambda item: next(value for name, value in item.items() if name == "id"),
-            checkpoint=book,
-        )
-    assert got == [] and not (book.exists() and "c" in states(book))
-
-
-def test_items_are_let_go_of_when_their_batch_has_ended(book: Path) -> None:
-    """Whatever an item holds, and wherever it comes from: it is asked for once, and not kept."""
-    alive: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    class Heavy:
-        def __init__(self, id: int) -> None:
-            self.id = id
-            alive.add(self)
-
-    class Source:
-        def __init__(self) -> None:
-            self.left = iter(range(40))
-
-        def __iter__(self) -> Source:
-            return self
-
-        def __copy__(self) -> Source:
-            return self
-
-        def __next__(self) -> Heavy:
-            return Heavy(next(self.left))
-
-    most: list[int] = []
-    handed: list[int] = []
-
-    def handler(batch: list[Heavy]) -> bool:
-        handed.extend(item.id for item in batch)
-        most.append(len(alive))
-        return True
-
-    assert process_batches(Source(), handler, checkpoint=book, batch_size=1).ok
-    assert handed == list(range(40)) and max(most) <= 3
 
 
 def test_progress_is_told_after_each_batch(book: Path) -> None:

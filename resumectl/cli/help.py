@@ -43,7 +43,7 @@ CODES: tuple[Row, ...] = (
     ("4", "the journal is in use"),
     ("65", "the journal is damaged"),
     ("70", "a bug in resumectl"),
-    ("74", "the journal can't be locked or written"),
+    ("74", "the journal can't be locked or written, or the answer can't"),
 )
 ABOUT = """resumectl runs a command once for each item of a list and remembers, in a journal, which items are done.
 After a Ctrl-C, a crash, a usage limit or a reboot, run the same command again and it goes on."""
