@@ -24,6 +24,8 @@ from resumectl.snapshot import take
 PROGRAM = [sys.executable, "-m", "resumectl"]
 APPEND = ("sh", "-c", 'printf "%s\\n" "$1" >>effects', "_", "{}")
 PATIENCE = 90.0  # seconds after which a wait has failed; never a measure of anything
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # by a shell's `&`; whatever the tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
