@@ -80,7 +80,8 @@ def _failed(error: Exception) -> int:
     if isinstance(error, JournalError | Unusable):
         return complain(str(error), error.code)
     if isinstance(error, OSError) and error.errno in UNWRITTEN:  # of a file of ours it would be a JournalError
-        return complain(f"standard output: {error.strerror}; make room and ask again", 74)
+        where = "standard output" if error.filename is None else os.fsdecode(error.filename)
+        return complain(f"{where}: {error.strerror}; make room and ask again", 74)
     traceback.print_exception(error)
     return complain("this is a bug in resumectl; please report it with the lines above", 70)
 
