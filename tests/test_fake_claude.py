@@ -249,7 +249,8 @@ def test_its_old_version_hangs_on_an_open_pipe(fake):
 
 
 def test_it_refuses_what_the_real_one_refuses(fake):
-    assert b"Input must be provided" in fake.call("-p")[2]
+    code, _, err = fake.call("-p")
+    assert (code, err[:29]) == (1, b"Error: Input must be provided")
     assert b"unknown option '--nonsense'" in fake.call("-p", "x", "--nonsense")[2]
     nested = fake.call("-p", "x", CLAUDECODE="1", FAKE_CLAUDE_VARIANTS="nested")
     assert nested[0] == 1 and b"inside another Claude Code session" in nested[2]
