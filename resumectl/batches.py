@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, TypeVar
 
@@ -27,7 +26,7 @@ from .outputs import NOTHING, Outputs, Stream, Text
 from .pacing import Pacing
 from .papers import results as verdicts
 from .papers import strangers
-from .place import Place
+from .place import chosen
 from .policy import Before, Policy
 from .run import Run
 from .tally import Tally
@@ -89,9 +88,12 @@ def process_batches(
     """
     if batch_size < 1 or jobs < 1:
         raise ValueError("batch_size and jobs count from 1")
+    if sync not in ("full", "none"):
+        raise ValueError(f"sync is 'full' or 'none', not {sync!r}")
+    if not callable(handler):
+        raise TypeError(f"a handler must be callable, and {type(handler).__name__} is not")
     name = key or _own_key
-    place = Place(Path(os.path.abspath(checkpoint)), own=False)
-    run = Run(place, sync=sync, jobs=jobs * batch_size)
+    run = Run(chosen(checkpoint), sync=sync, jobs=jobs * batch_size)
     try:
         run.acquire()
         run.load()
@@ -200,6 +202,7 @@ class _Work(Generic[T]):
             if given is True:
                 return Outcome(job, DONE, time.perf_counter() - began, out=NOTHING)
             found = _told(given)
+            each = {id: Text(_kept(found[id])) for id in job.ids if id in found}
         except Exception as error:
             if self._on_error is not None:
                 self._on_error(error, batch)
@@ -208,7 +211,6 @@ class _Work(Generic[T]):
         if note := strangers(dict.fromkeys(found, DONE), job.ids):
             warnings.warn(note, RuntimeWarning, stacklevel=2)
         told = {id: _judge(result) for id, result in found.items()}
-        each = {id: Text(_kept(found[id])) for id in job.ids if id in found}
         seconds = time.perf_counter() - began
         return Outcome(job, DONE, seconds, results=verdicts(DONE, told, job.ids), each=each)
 

@@ -199,14 +199,16 @@ def _reset_in(value: Any) -> float | None:
 
     claude also reports windows that are still open, with the status `allowed` or `allowed_warning`: not those.
     """
-    if isinstance(value, dict):
-        if not str(value.get("status")).startswith("allowed"):
+    waiting = [value]  # no recursion: what a command prints may be nested deeper than Python calls
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict) and not str(one.get("status")).startswith("allowed"):
             for name in ("resets_at", "resetsAt"):
-                if (time := _epoch(value.get(name))) is not None:
+                if (time := _epoch(one.get(name))) is not None:
                     return time
-        value = list(value.values())
-    inside = value if isinstance(value, list) else ()
-    return next((time for one in inside if (time := _reset_in(one)) is not None), None)
+        if isinstance(one, dict | list):
+            waiting += reversed(one.values() if isinstance(one, dict) else one)
+    return None
 
 
 def _epoch(value: Any) -> float | None:

@@ -92,6 +92,20 @@ def test_results_may_come_from_a_generator(book: Path) -> None:
     assert states(book) == dict.fromkeys("abc", "done") | dict.fromkeys("de", "failed")
 
 
+@pytest.mark.parametrize("value", [2**70, "\ud800", {(1, 2): 3}])
+def test_a_result_that_can_not_be_written_down_fails_its_batch_and_the_rest_goes_on(book: Path, value: Any) -> None:
+    """Else the call would end there, that item would be cut off, and every later call would end there again."""
+    heard: list[list[int]] = []
+    summary = process_batches(
+        range(4),
+        lambda batch: [{"id": one, "x": value if one == 1 else 0} for one in batch],
+        checkpoint=book,
+        batch_size=1,
+        on_batch_error=lambda error, batch: heard.append(batch),
+    )
+    assert (summary.completed, summary.failed, heard) == (3, 1, [[1]])
+
+
 def test_an_exception_fails_its_batch_and_the_rest_goes_on(book: Path) -> None:
     """Whatever it is, however often: no rule stops the run, and the next call hands the items over alone."""
     errors: list[str] = []
