@@ -37,7 +37,10 @@ def test_a_wrong_value_is_still_explained(scratch: Scratch) -> None:
     for option, value, words in (
         ("-j", "x", "valid integer"),
         ("-j", "-1", "greater than or equal to 0"),
-        ("--max-cost", "much", "valid number"),
+        ("--max-cost", "much", "is no amount"),
+        ("--max-total-cost", "nan", "is no amount"),
+        ("--max-cost", "-1", "is no amount"),
+        ("-n", "1" * 20, "less than or equal"),
         ("--cut-off", "maybe", "'rerun', 'verify', 'hold'"),
         ("--grace", "soon", "30s"),
     ):

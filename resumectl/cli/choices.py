@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from enum import StrEnum
@@ -98,6 +99,17 @@ def size(text: str) -> int:
     if match is None:
         raise typer.BadParameter(f"{text!r} is no size; write 500K, 16MiB or 1G")
     return int(match[1]) << 10 * " kmg".index(match[2] or " ")
+
+
+def amount(text: str) -> float:
+    """What something may cost: a number that is not negative, and not endless."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise typer.BadParameter(f"{text!r} is no amount; write a number such as 2.50")
+    return number
 
 
 def slots(jobs: int | None) -> int:

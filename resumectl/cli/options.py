@@ -15,6 +15,7 @@ from .choices import (
     Progress,
     StdinName,
     Sync,
+    amount,
     interval,
     seconds,
 )
@@ -65,7 +66,7 @@ Stdin = Annotated[
 Batch = Annotated[
     int,
     typer.Option(
-        "--batch", "-n", "--max-args", min=1, metavar="N", help="Up to N items a process.", rich_help_panel=RUN
+        "--batch", "-n", "--max-args", min=1, max=10**9, metavar="N", help="Up to N items a process.", rich_help_panel=RUN
     ),
 ]
 HowReported = Annotated[
@@ -172,11 +173,11 @@ Sum = Annotated[
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="X", help="Stop when this run has cost so much.", rich_help_panel=STOP),
+    typer.Option("--max-cost", parser=amount, metavar="X", help="Stop when this run has cost so much.", rich_help_panel=STOP),
 ]
 MaxTotalCost = Annotated[
     float | None,
-    typer.Option("--max-total-cost", metavar="X", help="Stop when all runs have cost so much.", rich_help_panel=STOP),
+    typer.Option("--max-total-cost", parser=amount, metavar="X", help="Stop when all runs have cost so much.", rich_help_panel=STOP),
 ]
 Verify = Annotated[
     str | None,
