@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,8 @@ from .template import compile as compile_template
 
 PART = ".part"
 LONGEST = 200  # bytes of a name that an id may fill; file systems take 255
+STRICT = sys.platform == "darwin"  # its file systems take names in UTF-8 only, and fold case and accents
+_ODD = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape has them
 _UNSAFE = re.compile(rb"[\x00-\x1f\x7f/%]")
 
 
@@ -65,15 +69,20 @@ class Claims:
         """The path of this item's that another item has already; its paths are its own from now on."""
         values = Values(item.id, item.index, 0, item.id.hex(), 0, item.value)  # the id for its key: as unique
         for path in [file.path(values) for file in self._files]:
-            if any(name in self._paths for name in _alike(path)):
+            if any(_folded(name) in self._paths for name in _alike(path)):
                 return path
-            self._paths.add(path)
+            self._paths.add(_folded(path))
         return None
 
 
 def _alike(path: Path) -> tuple[Path, ...]:
     """Whose files may not stand beside this one: its own, and those that are written under the other's name first."""
     return path, _part(path), *((path.with_suffix(""),) if path.suffix == PART else ())
+
+
+def _folded(path: Path) -> Path:
+    """The same for all names of one file."""
+    return Path(unicodedata.normalize("NFD", str(path)).casefold()) if STRICT else path
 
 
 def _part(path: Path) -> Path:
@@ -88,9 +97,12 @@ def safe(value: bytes) -> bytes:
     name = _UNSAFE.sub(lambda found: b"%%%02X" % found[0][0], value)
     if name.strip(b".") == b"":
         name = name.replace(b".", b"%2E")
+    if STRICT:
+        name = _ODD.sub(lambda found: f"%{ord(found[0]) & 0xFF:02X}", name.decode("utf-8", "surrogateescape")).encode()
     if len(name) <= LONGEST:
         return name
-    return name[: LONGEST - 33] + b"%" + hashlib.blake2b(value, digest_size=16).hexdigest().encode()
+    kept = name[: LONGEST - 33]
+    return (kept.decode("utf-8", "ignore").encode() if STRICT else kept) + b"%" + hashlib.blake2b(value, digest_size=16).hexdigest().encode()
 
 
 class PartFile(Spool):
