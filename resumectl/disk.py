@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -29,8 +30,13 @@ class Disk:
     """File operations, one method each.  All raise OSError as the system does."""
 
     def open(self, path: Path, flags: int = APPEND) -> int:
-        """Open `path` with mode 0600 if it is made; return the descriptor."""
-        return os.open(path, flags | os.O_CLOEXEC, 0o600)
+        """Open `path` with mode 0600 if it is made; return the descriptor.  Raises OSError for a pipe
+        or a device, which would be waited for, or replaced."""
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EINVAL, "it is no regular file", path)
+        return fd
 
     def close(self, fd: int) -> None:
         os.close(fd)
@@ -47,7 +53,10 @@ class Disk:
         if sys.platform == "darwin":
             import fcntl
 
-            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+            with suppress(OSError):  # not every file system has it (SMB, FUSE)
+                fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+                return
+            os.fsync(fd)
         else:
             os.fdatasync(fd)
 
@@ -57,7 +66,7 @@ class Disk:
         try:
             os.fsync(fd)
         except OSError as error:
-            if error.errno != errno.EINVAL:  # this file system has none (some FUSE, CIFS)
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # this file system has none (some FUSE, CIFS)
                 raise
         finally:
             os.close(fd)
@@ -94,6 +103,10 @@ class Disk:
 
     def is_directory(self, path: Path) -> bool:
         return os.path.isdir(path)
+
+    def is_odd(self, path: Path) -> bool:
+        """Whether something else than a file stands there."""
+        return os.path.exists(path) and not os.path.isfile(path)
 
     def lock(self, fd: int, *, shared: bool = False) -> bool:
         """Try once to lock an open file; False when another open file holds it.

@@ -85,7 +85,8 @@ def ask(disk: Disk, live: Path, journal: Path, keys: Collection[str], files: Col
 
 def fences(disk: Disk, live: Path) -> list[Path]:
     """The last run's fence and those kept when its orphans were ignored."""
-    kept = sorted(path for path in live.parent.glob(f"{live.name}.*") if path.suffix[1:].isdigit())
+    begin = f"{live.name}."
+    kept = sorted(path for path in live.parent.glob("*") if path.name.startswith(begin) and path.name[len(begin) :].isdigit())
     return [*([live] if disk.exists(live) else []), *kept]
 
 

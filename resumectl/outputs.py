@@ -239,7 +239,7 @@ class Shelf:
     def __init__(self, path: Path) -> None:
         """A missing file reads as an empty one: all that is named in it is lost."""
         try:
-            self._fd = os.open(path, READ)
+            self._fd = Disk().open(path, READ)
         except FileNotFoundError:
             self._fd = os.open(os.devnull, READ)
 

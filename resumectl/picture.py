@@ -41,7 +41,7 @@ def _console() -> Console:
 
 def _parts(survey: Survey, ledger: Ledger, shelf: Shelf, console: Console) -> Iterator[RenderableType]:
     blocks = ASCII if console.options.ascii_only else BLOCKS
-    yield from _throughput(survey, blocks, min(console.width - 4, 72))
+    yield from _throughput(survey, blocks, max(1, min(console.width - 4, 72)))
     yield from _histogram(survey, blocks[-1], max(10, min(console.width - 40, 40)))
     if slowest := survey.slowest():
         rows = [(duration(ms / 1000), shown(id, 60)) for ms, id in slowest]

@@ -81,6 +81,13 @@ def absolute(path: str) -> Path:
     return Path(os.path.abspath(path))
 
 
+def chosen(path: str | os.PathLike[str]) -> Place:
+    """The place of a journal that a person or a program names: where that is a link, of the file that it leads to,
+    for whoever comes by the other name must find the same lock."""
+    journal = absolute(os.fspath(path))
+    return Place(Path(os.path.realpath(journal)) if journal.is_symlink() else journal, own=False)
+
+
 def name_for(program: bytes) -> str:
     """The job's name for a program: its last path part, with what a name can't hold replaced."""
     base = os.path.basename(program.rstrip(b"/"))

@@ -51,6 +51,7 @@ def _check_interpreter(path: bytes, shown: str) -> None:
         return  # executable but not readable: the kernel will do it
     if not head.startswith(b"#!"):
         return
-    words = head[2:].split(b"\n", 1)[0].split()
-    if words and not os.path.exists(words[0]):
+    line, newline, _ = head[2:].partition(b"\n")
+    words = line.split()
+    if newline and words and not os.path.exists(words[0]):
         raise Unusable(f"{shown}: its interpreter {os.fsdecode(words[0])} was not found; correct its first line", 127)

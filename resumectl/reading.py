@@ -10,7 +10,7 @@ from pathlib import Path
 from .catalogue import Catalogue
 from .ledger import State
 from .outputs import Shelf
-from .place import Place
+from .place import chosen
 from .run import Run
 from .snapshot import take
 
@@ -29,7 +29,7 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[JournalEntry]:
 
     Raises JournalError if it is no journal, or a newer one.
     """
-    ledger = take(_place(path)).ledger
+    ledger = take(chosen(path)).ledger
     for id in ledger.ids():
         yield JournalEntry(id, ledger.state(id).name.lower(), ledger.attempts(id))
 
@@ -40,7 +40,7 @@ def read_results(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, bytes | 
     Raises JournalError if it is no journal, or a newer one.
     """
     catalogue = Catalogue()
-    place = _place(path)
+    place = chosen(path)
     ledger = take(place, also=catalogue).ledger
     shelf = Shelf(place.out)
     try:
@@ -56,14 +56,10 @@ def reset(path: str | os.PathLike[str]) -> list[Path]:
 
     Raises JournalError if it is in use or can't be written.
     """
-    run = Run(_place(path), sync="none")
+    run = Run(chosen(path), sync="none")
     try:
         run.acquire()
         run.load(accept_damage=True)
         return run.archive()
     finally:
         run.close()
-
-
-def _place(path: str | os.PathLike[str]) -> Place:
-    return Place(Path(os.path.abspath(path)), own=False)

@@ -51,6 +51,8 @@ class Run:
 
     def acquire(self, wait: float = 0.0, pause: Pause = time.sleep) -> None:
         """Make the directory and take the lock.  Raises JournalError 4 (in use) or 74."""
+        if self.disk.is_odd(self.place.journal):  # asked before anything is made beside it
+            raise JournalError(f"{self.place.journal}: it is no regular file", 2)
         try:
             self.place.prepare(self.disk)
             self._lock = exclusive(self.disk, self.place.lock, wait, pause)

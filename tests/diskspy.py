@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from resumectl.disk import APPEND, Disk
 
-READS = {"close", "read", "size", "identity", "exists", "is_directory"}  # whatever else there is changes something
+READS = {"close", "read", "size", "identity", "exists", "is_directory", "is_odd"}  # whatever else there is changes something
 PARTS: dict[str, Callable[[int], int]] = {"half": lambda size: size // 2, "most": lambda size: size - 1}
 SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN
 NO_LOG_FLUSH = 2  # what is not on the disk by now is lost

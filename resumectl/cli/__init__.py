@@ -34,13 +34,13 @@ class Interrupted(BaseException):
 
 def main() -> None:
     """The program.  Never returns: ends by an exit code, or by the signal that stopped it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # an exception amid an import is not survived well
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     fill_standard_streams()
     try:
         code = _run(sys.argv[1:])
     except Interrupted as stopped:
         die(stopped.number)
-    except KeyboardInterrupt:
-        die(signal.SIGINT)
     if code == 128 + signal.SIGPIPE:
         die(signal.SIGPIPE)
     with suppress(OSError):  # it has been said
@@ -64,7 +64,7 @@ def _run(arguments: Sequence[str]) -> int:
         return complain(str(error), error.code)
     except typer.Abort:
         return complain("nothing was done; answer y, or use --yes", 1)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # typer leaves so when the reader of its help has gone
         return 128 + signal.SIGPIPE
     except Exception as error:
         return _failed(error)
@@ -79,9 +79,12 @@ def _failed(error: Exception) -> int:
 
     if isinstance(error, JournalError | Unusable):
         return complain(str(error), error.code)
-    if isinstance(error, OSError) and error.errno in UNWRITTEN:  # of a file of ours it would be a JournalError
-        where = "standard output" if error.filename is None else os.fsdecode(error.filename)
-        return complain(f"{where}: {error.strerror}; make room and ask again", 74)
+    if isinstance(error, OSError) and error.filename is not None:
+        return complain(f"{os.fsdecode(error.filename)}: {error.strerror}", 74)
+    if isinstance(error, FileNotFoundError):
+        return complain("the current directory is gone; cd to one that exists", 2)
+    if isinstance(error, OSError) and error.errno in UNWRITTEN:
+        return complain(f"standard output: {error.strerror}; make room and ask again", 74)
     traceback.print_exception(error)
     return complain("this is a bug in resumectl; please report it with the lines above", 70)
 

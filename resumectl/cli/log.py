@@ -71,6 +71,6 @@ def _pause() -> None:
     """Hand on what was printed and wait a moment; ends us when the reader of our output has gone."""
     sys.stdout.flush()
     watched = select.poll()
-    watched.register(1, 0)
+    watched.register(1, select.POLLHUP)  # macOS tells nothing to whoever asks for nothing
     if any(happened & (select.POLLERR | select.POLLHUP) for _, happened in watched.poll(LOOK)):
         die(signal.SIGPIPE)

@@ -76,6 +76,8 @@ def chosen_ids(ids: Sequence[str] | None, items: str | None, null: bool) -> Iter
     """The items that --id and --items name; Refusal if neither is given."""
     if not ids and items is None:
         raise Refusal("no items are named; use --id ID or --items FILE")
+    if "" in (ids or ()):
+        raise Refusal("an id is empty; name an item")
     listing = Listing(open_list(items), chosen_format(null, None)) if items is not None else ()
     named = [os.fsencode(id) for id in ids or ()]
     return (id for source in (named, (item.id for item in listing)) for id in source)

@@ -83,8 +83,9 @@ def settle_orphans(run: Run, how: OnOrphans, wait: float, grace: float) -> bool:
         tell(f"commands of a killed run still live ({whose}); waiting up to {duration(wait)} for their end")
         _outwait(run, wait)
     if run.orphans().busy:
+        choices = "kill or ignore" if found.pids else "ignore"  # whom we don't know we can't kill
         raise JournalError(
-            f"commands of a killed run still live ({whose}); run again later, or choose --orphans kill or ignore", 4
+            f"commands of a killed run still live ({whose}); run again later, or choose --orphans {choices}", 4
         )
     return False
 

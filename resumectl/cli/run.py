@@ -133,6 +133,7 @@ def run(
     Example: resumectl run --items ids.txt -j 4 -- ./fetch.sh {}
     """
     catch(interrupt)
+    cwd = os.getcwdb()  # first of all, for it may be gone
     again = context.obj if isinstance(context.obj, Again) else Again(sys.argv[2:])
     words, listed_items = c.split_command(command, items)
     other = {"items": items, "words": listed_items, "format": format is not FormatName.LINES, "null": null}
@@ -221,7 +222,7 @@ def run(
             held.open_outputs(outputs, nameless=no_keep)
         held.begin(
             {
-                "cwd": pack(os.fsencode(os.getcwd())),
+                "cwd": pack(cwd),
                 "argv": [pack(os.fsencode(word)) for word in [*options, "--", *command]],
                 "cmd": [pack(word) for word in words],
                 "shell": shell,
@@ -250,7 +251,7 @@ def run(
             rules=how.rules,
             limits=Limits(how.timeout, idle_timeout, grace),
             keep_open=(held.fence.fd,),
-            cwd=os.getcwdb() if others is not None else None,
+            cwd=cwd if others is not None else None,
             verify=os.fsencode(verify) if verify is not None else None,
             hold_timeouts=policy is not CutOff.RERUN,
         )

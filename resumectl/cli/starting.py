@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any
@@ -34,7 +35,9 @@ def make_room(count: int) -> int:
     unlimited = hard == resource.RLIM_INFINITY
     if wanted > soft:
         soft = wanted if unlimited else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        with suppress(ValueError):  # macOS has a limit of its own below the hard one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     most = min(64 + 2 * count, (soft - SPARE - PER_SLOT * count) // 2)
     if most < 1:
         needs = SPARE + PER_SLOT * count + 2

@@ -13,7 +13,7 @@ from ..ledger import Ledger
 from ..place import Place
 from ..snapshot import Snapshot, locked
 from ..tail import Tail
-from . import put_now
+from . import catch, interrupt, put_now
 
 if TYPE_CHECKING:
     from ..picture import Screen
@@ -46,6 +46,7 @@ def watch(place: Place, describe: Describe, line: Describe) -> Snapshot:
 
     Returns the last look.
     """
+    catch(interrupt)  # so that the screen is left as it should be
     watcher, last = Watcher(place), list[str]()
     with _screen() as screen:
         while True:

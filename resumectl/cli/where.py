@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..place import NAME, Place, absolute, directory, jobs_in, name_for
+from ..place import NAME, Place, chosen, directory, jobs_in, name_for
 from . import Refusal
 
 JobArgument = Annotated[str | None, typer.Argument(metavar="[JOB]", help="The job's name.", show_default=False)]
@@ -23,7 +23,7 @@ def named_place(job: str | None, journal: str | None) -> Place | None:
     if job is not None and journal is not None:
         raise Refusal("--job and --journal both say which journal; give one of them")
     if journal is not None:
-        return Place(absolute(journal), own=False)
+        return chosen(journal)
     if job is None:
         return None
     if not NAME.match(job):
@@ -41,7 +41,7 @@ def find_places(argument: str | None, job: str | None, journal: str | None) -> l
     """The jobs that are meant: the named one, else all that are here; Refusal if there is none."""
     if argument is not None and job is not None and argument != job:
         raise Refusal("JOB and --job name different jobs; give one of them")
-    place = named_place(argument or job, journal)
+    place = named_place(job if argument is None else argument, journal)
     if place is not None:
         if not place.journal.exists():
             raise Refusal(f"no journal at {place.journal}; check the name, or the directory you are in")

@@ -202,6 +202,9 @@ class MemoryDisk(Disk):
     def exists(self, path: Path) -> bool:
         return os.fspath(path) in self._names
 
+    def is_odd(self, path: Path) -> bool:
+        return False
+
     def is_directory(self, path: Path) -> bool:
         return self._names.get(os.fspath(path)) == DIRECTORY
 
