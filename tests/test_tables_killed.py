@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import APPEND, Scratch, until
+from conftest import Scratch, until
 from diskspy import noted
 from faults import HOLD, opened, patched
 from oracle import CHILD, History
@@ -17,6 +17,8 @@ from tables import Base, needs, postgres_base, sqlite_base
 from warm import Warm, spread
 
 ROWS = 3
+# Waits while there is a file `hold`.
+GATED = ("sh", "-c", 'while [ -e hold ]; do sleep 0.01; done; printf "%s\\n" "$1" >>effects', "_", "{}")
 
 
 class TableHistory(History):
@@ -87,17 +89,19 @@ def crashed(scratch: Scratch, server: Server, rows: int, kills: int, restart_at:
     words = base.options("-j", str(jobs), "--quiet-output")
     for turn in range(kills):
         goal = rows * (turn + 1) // (kills + 1)
-        running = scratch.start(*words, *APPEND)
+        running = scratch.start(*words, *GATED)
         until(lambda goal=goal: len(scratch.effects()) >= goal)  # type: ignore[misc]
         if turn == restart_at:
+            gate = scratch.write("hold", b"")  # else a slow restart finds all rows worked off
             server.stop("immediate")
             server.start()
+            gate.unlink()
             more = len(scratch.effects()) + 20
             until(lambda more=more: len(scratch.effects()) >= more)  # type: ignore[misc]
         assert running.poll() is None, "it has ended before it was killed"
         running.kill()
         running.wait()
-    ended = scratch.run(*words, *APPEND)
+    ended = scratch.run(*words, *GATED)
     assert ended.code == 0, ended.err
     assert base.waiting() == [] and base.marks() == {1}
     done = [record["id"] for record in scratch.records("sh", "done")]
