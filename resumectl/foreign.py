@@ -14,7 +14,7 @@ import orjson
 
 from .words import shown
 
-PARALLEL = re.compile(rb"(\d+)\t[^\t]*\t *-?[\d.]+\t *-?[\d.]+\t-?\d+\t-?\d+\t(-?\d+)\t(-?\d+)\t(.*)", re.DOTALL)
+PARALLEL = re.compile(rb"(\d{1,18})\t[^\t]*\t *-?[\d.]+\t *-?[\d.]+\t-?\d+\t-?\d+\t(-?\d{1,9})\t(-?\d{1,9})\t(.*)", re.DOTALL)
 HEADER = b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand"
 RUSH = b"__CMD__"  # ends each command of rush's -C file
 QUOTES = re.compile(rb"[\\'\"]")

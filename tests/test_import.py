@@ -72,7 +72,10 @@ def test_another_list_than_parallel_had_is_noticed(quick: Quick) -> None:
     assert ids(quick, "done") == ["aa"]
 
 
-@pytest.mark.parametrize("tail", ["19", row(2, "f bb")[:-1], "\0" * 20, "\n", "hello\n", row(2, "f bb").replace("\t", " ")])
+FOREIGN = ["19", row(2, "f bb")[:-1], "\0" * 20, "\n", "hello\n", row(2, "f bb").replace("\t", " "), "2" * 5000 + row(2, "f bb")]
+
+
+@pytest.mark.parametrize("tail", FOREIGN)
 def test_a_torn_or_foreign_line_is_named_and_nothing_is_recorded(quick: Quick, tail: str) -> None:
     """parallel itself takes a torn `19` for item 19 and skips it for ever."""
     quick.items("aa", "bb")

@@ -22,14 +22,15 @@ def compact(argument: JobArgument = None, job: JobOption = None, journal: Journa
     run, accounts = Run(find_place(argument, job, journal), sync="none"), Accounts()
     try:
         run.acquire()
+        tell(f"compacting {run.place.journal}")  # at once: a long one takes its time
         run.load(accounts)
         if not run.journal.exists:
             raise Refusal(f"{run.place.journal} is empty; there is nothing to compact")
         refuse_beside_orphans(run)
         before = run.journal.text.lines
-        tell(f"{run.place.journal}: read {before} lines; writing one an item")
+        tell(f"read {before} lines; writing one an item")
         kept = compact_run(run, accounts)
-        tell(f"compacted {run.place.journal}: {before} lines to {run.journal.text.lines}")
+        tell(f"compacted {before} lines to {run.journal.text.lines}")
     finally:
         run.close()
     put(str(kept))
