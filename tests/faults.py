@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -42,6 +43,11 @@ def filled(disk: Path, leave: int = 0) -> Path:
     room = os.statvfs(disk)
     ballast.write_bytes(b"x" * (room.f_bavail * room.f_frsize - leave))
     return ballast
+
+
+def named(err: str) -> list[str]:
+    """The pids that are named as still living: whatever the commands have started is among them, in any order."""
+    return re.findall(r"\d+", "".join(re.findall(r"still live \(pid ([^)]*)\)", err)[-1:]))
 
 
 def patched(scratch: Scratch, code: str) -> dict[str, str]:

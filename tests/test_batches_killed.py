@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from batches import WORK, Batches, script
 from conftest import PATIENCE, Scratch, until
-from faults import opened
+from faults import named, opened
 from warm import Warm
 
 from resumectl.run import key_for
@@ -90,7 +90,7 @@ def test_a_batch_that_outlives_its_killed_run_is_waited_for_and_its_report_is_re
     process.kill()
     process.wait()
     refused = scratch.run(*words[:3], "--orphan-wait", "0", *words[3:])
-    assert refused.code == 4 and f"pid {pid}" in refused.err and len(batches.papers()) == 2
+    assert refused.code == 4 and str(pid) in named(refused.err) and len(batches.papers()) == 2
     with open(scratch.path / "err", "wb") as err:
         process = scratch.start(*words, stderr=err)
     until(lambda: b"still live" in (scratch.path / "err").read_bytes())
