@@ -6,7 +6,8 @@ the states; this knows the words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from .records import Record
 from .spending import Spending
 from .standing import STATES
 
+LOT = 4096  # items that are looked at together
 PRINTED = ("rc", "ms", "out", "err")
 
 
@@ -97,12 +99,15 @@ class Accounts:
         for at in rows.about(apart):
             self.enter(rows.record(at))
 
-    def clean(self, ids: Sequence[bytes], ledger: Ledger) -> list[End | None]:
-        """Of each item the one end that took time, if no more is to tell of it than that it was done then."""
-        ends = [self._ends.get(id) for id in ids]
-        attempts = [int(end.attempt) if end is not None else 0 for end in ends]
-        pairs = zip(ends, ledger.untroubled(ids, attempts), strict=True)
-        return [end if untroubled and end is not None and end.ms else None for end, untroubled in pairs]
+    def clean(self, ledger: Ledger) -> Iterator[list[tuple[bytes, End | None]]]:
+        """Every item, many at a time, in the order of their first mention; with the one end that took time, if no
+        more is to tell of it than that it was done then."""
+        source = ledger.ids()
+        while ids := list(islice(source, LOT)):
+            ends = [self._ends.get(id) for id in ids]
+            attempts = [int(end.attempt) if end is not None else 0 for end in ends]
+            found = zip(ids, ends, ledger.untroubled(ids, attempts), strict=True)
+            yield [(id, end if untroubled and end is not None and end.ms else None) for id, end, untroubled in found]
 
     def of(self, id: bytes) -> Account:
         """An item's account, an empty one if nothing of it has ended."""

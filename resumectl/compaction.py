@@ -7,7 +7,6 @@ against --max-attempts, costs, sums, where outputs lie.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from .run import Run
 from .standing import STATES
 
 TYPES = {state: t for t, state in STATES.items()} | {State.NEW: "reset"}
-LOT = 4096  # items that are looked at together
 OWN = ("by", "at", "cut_offs", "failures", "limited", "cries", "cost", "costs", "unknown", "sums")
 
 
@@ -36,11 +34,11 @@ def compact(run: Run, accounts: Accounts) -> Path:
 
 def lines(ledger: Ledger, accounts: Accounts, extent: Extent, seed: int) -> Iterator[list[bytes]]:
     """One line an item, in the order of their first mention, then the last run and its end; many at a time."""
-    at, ids = stamp(), ledger.ids()
-    while lot := list(islice(ids, LOT)):
+    at = stamp()
+    for lot in accounts.clean(ledger):
         yield [
             seal(end.compacted(id), seed) if end is not None else encode(_item(id, ledger, accounts.of(id)), seed, at)
-            for id, end in zip(lot, accounts.clean(lot, ledger), strict=True)
+            for id, end in lot
         ]
     if ledger.run:
         known = ledger.list_total is not None

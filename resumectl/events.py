@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from .records import Record, pack, unpack
+from .records import Record, pack, pack_all, unpack
 from .words import duration, shown
 
 WORDS = {"cut_off": "cut off", "uncharged": "not now"}
@@ -82,7 +82,7 @@ def as_json(record: Record) -> bytes:
     """A record as a JSON line, with whole ids and without its checksum."""
     head: dict[str, Any] = {"t": record.t}
     if len(record.ids) > 1:
-        head |= {"ids": [pack(id) for id in record.ids], "a": record.attempts}
+        head |= {"ids": pack_all(record.ids), "a": record.attempts}
     elif record.ids:
         head |= {"id": pack(record.ids[0]), "a": record.attempts[0] if record.attempts else 0}
     return orjson.dumps({**head, **record.rest}) + b"\n"

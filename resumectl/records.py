@@ -11,7 +11,7 @@ import hashlib
 import re
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -65,9 +65,8 @@ def pack(raw: bytes) -> str | dict[str, str]:
         return {"b64": base64.b64encode(raw).decode()}
 
 
-def pack_all(some: Iterable[bytes]) -> list[Any]:
+def pack_all(some: Sequence[bytes]) -> list[Any]:
     """The same of each."""
-    some = list(some)
     try:
         return [raw.decode() for raw in some]
     except UnicodeDecodeError:

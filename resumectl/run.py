@@ -50,7 +50,7 @@ class Run:
         self._list = -1  # the copy of a list that is no regular file
 
     def acquire(self, wait: float = 0.0, pause: Pause = time.sleep) -> None:
-        """Make the directory and take the lock.  Raises JournalError 4 (in use) or 74."""
+        """Make the directory and take the lock.  Raises JournalError 2 (no file), 4 (in use) or 74."""
         if self.disk.is_odd(self.place.journal):  # asked before anything is made beside it
             raise JournalError(f"{self.place.journal}: it is no regular file", 2)
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 
 from .ledger import State
 from .spending import Spending
@@ -56,8 +55,8 @@ class Tally:
 
     def finish(self, ids: Sequence[bytes], state: State) -> None:
         """The attempts of these have ended, and come to this state."""
-        for _ in map(self.running.pop, ids, repeat(None)):
-            pass
+        for id in ids:
+            self.running.pop(id, None)
         self.states[State.CUT_OFF] -= len(ids)
         self.states[state] += len(ids)
 

@@ -223,6 +223,10 @@ def test_wrong_arguments_are_refused_before_anything_is_touched(book: Path) -> N
     for wrong in ({"batch_size": 0}, {"jobs": 0}):
         with pytest.raises(ValueError, match="count from 1"):
             process_batches(ABC, lambda batch: True, checkpoint=book, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'ful'"):
+        process_batches(ABC, lambda batch: True, checkpoint=book, sync="ful")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="callable"):
+        process_batches(ABC, None, checkpoint=book)  # type: ignore[arg-type]
     assert not book.exists()
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import signal
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,12 @@ from faults import HOLD, UNPRIVILEGED, opened, patched
 from shell import Terminal
 
 from resumectl import JournalError, files, process_batches
+from resumectl.cli import Refusal
+from resumectl.cli.starting import make_room
 from resumectl.disk import Disk
 from resumectl.files import Claims, FileTemplate, safe
 from resumectl.items import Item
+from resumectl.program import Unusable, find
 from resumectl.verdict import Ended, Rules, judge
 
 READERS = ["status", "check", "export", "log", "results", "explain a", "resume"]
@@ -85,6 +90,29 @@ def test_a_directory_that_may_not_be_read_is_named(scratch: Scratch) -> None:
             assert ended.returncode == 74 and ended.stderr.count("\n") == 1 and "Permission denied" in ended.stderr, command
     finally:
         where.chmod(0o700)
+
+
+def test_an_interpreter_is_judged_by_a_whole_first_line_alone(tmp_path: Path) -> None:
+    """A file may lack its newline; a line that is cut where we stop reading may be right where more is read (macOS)."""
+    script = tmp_path / "script"
+    for first, refused in (("/no/such", True), ("/no/such\n", True), ("/no/" + "x" * 300 + "\n", False), ("/bin/sh\n", False)):
+        script.write_text(f"#!{first}")
+        script.chmod(0o755)
+        with pytest.raises(Unusable, match="its interpreter") if refused else nullcontext():
+            assert find(os.fsencode(script), {}) == os.fsencode(script)
+
+
+def test_slots_that_a_system_does_not_allow_files_for_are_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As macOS, whose own limit lies below the hard one."""
+
+    def refuse(*_: object) -> None:
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    with pytest.raises(Refusal, match="the limit is 256"):
+        make_room(2000)
+    assert make_room(4) == 72
 
 
 def test_an_empty_name_names_nothing(quick: Quick) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import islice
 from typing import Annotated, Any
 
 import orjson
@@ -18,7 +17,6 @@ from ..snapshot import Snapshot, take
 from . import put_bytes, tell
 from .where import JobArgument, JobOption, JournalOption, find_place
 
-LOT = 1000  # items that are looked at together
 COLUMNS = ("id", "state", "attempts", "failures", "cut_offs", "ended", "why", "rc", "ms", "cost")
 
 
@@ -55,9 +53,8 @@ def export(
 
 
 def _rows(snapshot: Snapshot, accounts: Accounts) -> Iterator[Sequence[Any]]:
-    ids = snapshot.ledger.ids()
-    while lot := list(islice(ids, LOT)):
-        for id, end in zip(lot, accounts.clean(lot, snapshot.ledger), strict=True):
+    for lot in accounts.clean(snapshot.ledger):
+        for id, end in lot:
             if end is not None and not end.stands_for_many:
                 yield id, "done", int(end.attempt), 0, 0, end.at, None, 0, int(end.ms or 0), end.cost
             else:

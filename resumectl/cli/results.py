@@ -17,7 +17,7 @@ from ..files import safe
 from ..ledger import Ledger, State
 from ..lines import JournalError
 from ..outputs import Kept, Shelf, Span
-from ..records import pack
+from ..records import pack, pack_all
 from ..snapshot import take
 from ..words import shown
 from . import Refusal, put_bytes, tell
@@ -117,7 +117,7 @@ def _text(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | No
 
 
 def _line(ids: list[bytes], entry: Entry, span: Span, stream: str, to: Path | None) -> None:
-    named = {"id": pack(ids[0])} if len(ids) == 1 else {"ids": [pack(id) for id in ids]}
+    named = {"id": pack(ids[0])} if len(ids) == 1 else {"ids": pack_all(ids)}
     fields = {**named, "attempt": entry.attempt, "rc": entry.rc, "at": entry.at, "ms": entry.ms}
     put_bytes(orjson.dumps({**fields, stream: pack(b"".join(span.pieces()))}) + b"\n")
 

@@ -26,7 +26,7 @@ from ..outputs import Outputs, Shelf
 from ..pacing import Pacing
 from ..policy import Policy
 from ..program import find
-from ..records import pack
+from ..records import pack, pack_all
 from ..run import Run
 from ..stream import Stream
 from ..tally import Tally
@@ -223,8 +223,8 @@ def run(
         held.begin(
             {
                 "cwd": pack(cwd),
-                "argv": [pack(os.fsencode(word)) for word in [*options, "--", *command]],
-                "cmd": [pack(word) for word in words],
+                "argv": pack_all(list(map(os.fsencode, [*options, "--", *command]))),
+                "cmd": pack_all(words),
                 "shell": shell,
                 "total": tally.total,
                 "new": tally.new if source.whole else unnamed,
