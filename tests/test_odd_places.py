@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import resource
-import signal
 import subprocess
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 from conftest import APPEND, PATIENCE, PROGRAM, Quick, Scratch, until
 from faults import HOLD, UNPRIVILEGED, opened, patched
-from shell import Terminal
 
 from resumectl import JournalError, files, process_batches
 from resumectl.cli import Refusal
@@ -23,7 +21,6 @@ from resumectl.disk import Disk
 from resumectl.files import Claims, FileTemplate, safe
 from resumectl.items import Item
 from resumectl.program import Unusable, find
-from resumectl.verdict import Ended, Rules, judge
 
 READERS = ["status", "check", "export", "log", "results", "explain a", "resume"]
 WRITERS = ["run -a i -- true", "mark done --id a", "reset --yes", "compact", "import --from ids i"]
@@ -113,47 +110,6 @@ def test_slots_that_a_system_does_not_allow_files_for_are_refused_in_plain_words
     with pytest.raises(Refusal, match="the limit is 256"):
         make_room(2000)
     assert make_room(4) == 72
-
-
-def test_an_empty_name_names_nothing(quick: Quick) -> None:
-    """What an unset variable leaves behind must not mean the only job there is."""
-    quick.items("a")
-    quick.run("run", "-a", "i", "true")
-    for words in (["reset", "", "--yes"], ["compact", ""], ["status", ""], ["mark", "done", "--id", ""]):
-        assert quick.run(*words).code == 2, words
-    assert quick.run("status", "--done").out == b"a\n"
-
-
-def test_a_terminal_of_any_width_gets_its_answer(scratch: Scratch) -> None:
-    scratch.items("a", "b")
-    scratch.run("run", "-a", "i", "true")
-    for width in "123":
-        assert Terminal(scratch, "status", "true", COLUMNS=width).end() == 0
-
-
-def test_ctrl_c_ends_the_program_by_its_signal_also_while_it_loads(scratch: Scratch) -> None:
-    """An exception in the midst of an import would be anything: a traceback, an exit code, a crash."""
-    code = "import orjson, os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
-    (scratch.path / "site").mkdir()
-    (scratch.path / "site" / "typer.py").write_text(code)
-    env = {"PYTHONPATH": f"{scratch.path / 'site'}{os.pathsep}{scratch.env['PYTHONPATH']}"}
-    ended = scratch.run("status", env=env)
-    assert ended.code == -signal.SIGINT and ended.err == ""
-
-
-def test_a_reader_of_the_help_may_leave(scratch: Scratch) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    ended = subprocess.run([*PROGRAM, "run", "--help"], stdout=write, stderr=subprocess.PIPE, cwd=scratch.path, env=scratch.env, check=False)
-    os.close(write)
-    assert ended.returncode == -signal.SIGPIPE and not ended.stderr
-
-
-def test_what_a_command_prints_may_be_nested_as_deep_as_it_likes() -> None:
-    """A limit is found in it all the same, or is not: nothing here recurses."""
-    deep = b'{"a":' * 900 + b'{"resets_at": 4102444800}' + b"}" * 900 + b"\n"
-    verdict = judge(Ended(75), deep, b"", Rules.parse({"limit": ["code:75"]}), now=0.0)
-    assert (verdict.why, verdict.resume_at) == ("limit", 4102444800.0)
 
 
 def test_a_file_system_that_can_not_flush_its_drive_is_synced_as_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

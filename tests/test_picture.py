@@ -106,3 +106,10 @@ def test_a_list_is_compared_with_the_journal(scratch: Scratch) -> None:
     text = scratch.run("status", "--items", "mine").out.decode()
     assert "  2 of your 5 are in the journal, 3 new, 1 not in this list\n" in text
     assert "5 items: 2 done, 3 new" in text
+
+
+def test_a_terminal_of_any_width_gets_its_answer(scratch: Scratch) -> None:
+    scratch.items("a", "b")
+    scratch.run("run", "-a", "i", "true")
+    for width in "123":
+        assert Terminal(scratch, "status", "true", COLUMNS=width).end() == 0

@@ -101,3 +101,12 @@ def test_marking_two_hundred_thousand_items_takes_seconds(scratch: Scratch) -> N
     assert ended.code == 0 and "200001 items: 200000 done, 1 new" in ended.err
     assert scratch.effects() == ["200000"]
     assert time.monotonic() - began < 30
+
+
+def test_an_empty_name_names_nothing(scratch: Scratch) -> None:
+    """What an unset variable leaves behind must not mean the only job there is."""
+    scratch.items("a")
+    scratch.run("run", "-a", "i", "true")
+    for words in (["reset", "", "--yes"], ["compact", ""], ["status", ""], ["mark", "done", "--id", ""]):
+        assert scratch.run(*words).code == 2, words
+    assert scratch.run("status", "--done").out == b"a\n"

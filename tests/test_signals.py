@@ -174,3 +174,13 @@ def test_a_shell_loop_around_a_run_stops_with_it(scratch: Scratch) -> None:
     os.killpg(shell.pid, INT)
     opened(scratch)
     assert shell.wait(PATIENCE) == -INT and scratch.lines("loop") == []
+
+
+def test_ctrl_c_ends_the_program_by_its_signal_also_while_it_loads(scratch: Scratch) -> None:
+    """An exception in the midst of an import would be anything: a traceback, an exit code, a crash."""
+    code = "import orjson, os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (scratch.path / "site").mkdir()
+    (scratch.path / "site" / "typer.py").write_text(code)
+    env = {"PYTHONPATH": f"{scratch.path / 'site'}{os.pathsep}{scratch.env['PYTHONPATH']}"}
+    ended = scratch.run("status", env=env)
+    assert ended.code == -signal.SIGINT and ended.err == ""

@@ -138,3 +138,11 @@ def test_version_and_path_go_to_standard_output(scratch: Scratch) -> None:
     help = subprocess.run([*PROGRAM, "run", "--help"], env=scratch.env, capture_output=True).stdout
     assert all(code in help for code in (b"65 ", b"74 ", b"75 ", b"126/127"))
     assert scratch.run("run", "--job", "x", "--items", "i", *APPEND).code == 2
+
+
+def test_a_reader_of_the_help_may_leave(scratch: Scratch) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run([*PROGRAM, "run", "--help"], stdout=write, stderr=subprocess.PIPE, cwd=scratch.path, env=scratch.env, check=False)
+    os.close(write)
+    assert ended.returncode == -signal.SIGPIPE and not ended.stderr

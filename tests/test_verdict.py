@@ -219,3 +219,10 @@ def test_the_output_of_a_job_without_such_rules_is_never_touched():
 
     assert judge(Ended(0), Untouchable(), Untouchable(), Rules(), now=NOW).kind is Kind.DONE
     assert judge(Ended(1), Untouchable(), Untouchable(), Rules(), now=NOW).kind is Kind.FAILED
+
+
+def test_what_a_command_prints_may_be_nested_as_deep_as_it_likes() -> None:
+    """A limit is found in it all the same, or is not: nothing here recurses."""
+    deep = b'{"a":' * 900 + b'{"resets_at": 4102444800}' + b"}" * 900 + b"\n"
+    verdict = judge(Ended(75), deep, b"", Rules.parse({"limit": ["code:75"]}), now=0.0)
+    assert (verdict.why, verdict.resume_at) == ("limit", 4102444800.0)
